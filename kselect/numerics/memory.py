@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -70,6 +69,8 @@ def available_memory() -> int:
         free = min(free, max(0, limit - used))
     except (OSError, ValueError):  # no such group, or its limit is the word "max"
         pass
+    import resource  # POSIX only: its absence is named where a command starts
+
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)  # batch systems set such a limit
     if limit == resource.RLIM_INFINITY:
         return free
