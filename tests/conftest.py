@@ -86,6 +86,15 @@ def pictures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no figure, for tests of tables and words."""
+    from kselect.report import style
+
+    blank = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
+    monkeypatch.setattr(style, "render", lambda canvas, kinds: dict.fromkeys(kinds, blank))
+
+
+@pytest.fixture
 def labelled() -> Case:
     """Return two classes, a Gaussian kernel, three ridges and unequal folds: every option has an effect."""
     import numpy as np

@@ -65,7 +65,7 @@ def test_text_and_bytes(tmp_path: Path) -> None:
 
 def test_a_file_that_has_its_content_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
-    for text, written in (("τ", True), ("τ", False), ("τ!", True), ("", True)):
+    for text, written in (("τ", True), ("τ", False), ("π", True), ("", True)):
         before = path.stat().st_ino if path.exists() else 0
         write_changed(path, text)
         assert path.read_text(encoding="utf-8") == text

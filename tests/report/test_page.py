@@ -83,6 +83,7 @@ def data_names() -> list[str]:
     return [f"{loss}-{d}" for loss in spec.losses for d in spec.datasets if d != "sonar"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_an_experiment_without_a_paper_has_no_chapters_about_one(tmp_path: Path) -> None:
     """The page has no chapters of claims and published numbers."""
     two = tuple(m for m in full_experiment().methods if m.label in ("10-CV", "ELOO"))
@@ -175,6 +176,7 @@ def test_a_page_is_whole_and_escaped(full: Path) -> None:
     assert anchors == re.findall(r'<section id="(.*?)">', page)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_claim_is_reported_with_its_verdict_and_rule(tmp_path: Path) -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.2), ("heart", "5-KS"): (0.2, 0.31)})
     report(tmp_path, experiment(splits=(0, 1, 2), datasets=("heart",)), records)
@@ -191,6 +193,7 @@ def test_a_claim_is_reported_with_its_verdict_and_rule(tmp_path: Path) -> None:
     assert "## Candidates excluded from the grid\n\nNo candidate was excluded" in text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_partial_run_has_no_verdict(tmp_path: Path) -> None:
     """24 of 2520 planned numbers give no verdict and no red text."""
     spec = full_experiment(figures=())
@@ -212,6 +215,7 @@ def test_a_partial_run_has_no_verdict(tmp_path: Path) -> None:
     assert 'class="verdict not-supported"' not in page
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_every_format_shows_fewer_splits(tmp_path: Path) -> None:
     """mpg has four of ten splits, and the page does not say that nothing is missing."""
     spec = regression_experiment(datasets=("heart", "mpg", "bodyfat"))
@@ -231,6 +235,7 @@ def test_every_format_shows_fewer_splits(tmp_path: Path) -> None:
     assert "Nothing failed." in page
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_published_rows_show_fewer_splits(tmp_path: Path) -> None:
     records = sample_records({("heart", "5-CV"): (0.1, 0.2)})
     report(tmp_path, experiment(), records)
@@ -239,6 +244,7 @@ def test_published_rows_show_fewer_splits(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_complete_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
     spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
     report(tmp_path, spec, full_records(spec))
@@ -247,6 +253,7 @@ def test_a_complete_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
     assert "are missing" not in page
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_verdicts_that_depend_on_edges_have_a_caution(tmp_path: Path) -> None:
     """If every choice is at the largest width there is a caution, otherwise none."""
     spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
@@ -288,6 +295,7 @@ def test_some_of_the_records_give_a_report(tmp_path: Path) -> None:
     assert "Nothing failed" not in (tmp_path / "failed/report.html").read_text()
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 @pytest.mark.parametrize("kind", ["classification", "regression"])
 def test_latex_compiles_the_tables(tmp_path: Path, kind: str) -> None:

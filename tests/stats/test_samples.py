@@ -17,7 +17,7 @@ from kselect.core.experiment import SplitLimit
 from kselect.core.method import LamGrid, Setting
 from kselect.core.record import COLUMNS, Record, significant
 from kselect.errors import StoreError
-from kselect.stats.samples import match, read_samples, select, t_test, table_records
+from kselect.stats.samples import match, read_samples, samples_by, select, t_test, table_records
 
 
 def frame(rows: list[Record]) -> pd.DataFrame:
@@ -88,6 +88,13 @@ def test_a_tie_of_counts_is_a_tie() -> None:
     ]
     found = read_samples(table_records(frame(rows), experiment(), "squared"), experiment())
     assert {s.mean for s in found.values()} == {float(Fraction(100 * 86, 3 * 207))}
+
+
+def test_a_group_without_a_value_is_none_and_splits_are_in_order() -> None:
+    rows = [record("heart", split, "5-CV", 0.1 * split) for split in (2, 0, 1, 3)]
+    groups = samples_by(frame(rows).assign(x=[1.0, 1.0, 1.0, math.nan]), "method", "x")
+    assert groups.keys() == {("5-CV", 1.0)}
+    assert list(groups["5-CV", 1.0].errors) == list(groups["5-CV", 1.0].ratios) == [0, 1, 2]
 
 
 def test_equal_differences_of_counts_are_equal() -> None:
