@@ -11,7 +11,7 @@ from typing import Any
 from kselect.core.method import Setting
 from kselect.grids import show_number, show_power
 from kselect.report.elements import File
-from kselect.report.words import show_p, title_setting
+from kselect.report.words import show_apart, show_p, title_setting
 from kselect.stats.cell_details import CellDetail, cell_details
 from kselect.stats.distances import Distance, distances
 from kselect.stats.samples import SplitErrors
@@ -106,8 +106,7 @@ def describe_cell(
         shown["edge"] = f"{detail.edges} of {detail.choices}"
     if printed is not None:
         shown["published"] = describe_published(printed)
-        if not math.isnan(printed.errors):
-            shown["apart"] = f"{printed.errors:+.1f}"
+        shown["apart"] = show_apart(printed.errors)
     return {name: value for name, value in shown.items() if value not in ("", [])}
 
 

@@ -173,7 +173,7 @@
     apply();
   };
 
-  // Ours, published, or their difference in standard errors.
+  // Ours, published, or their difference in standard errors; a cell without a printed number has a dash for the others.
   const SHOWN = { both: "ours and published", ours: "ours", published: "published", apart: "difference in standard errors" };
   const switches = () => {
     const tables = all("table").filter((table) => table.querySelector(".theirs"));
@@ -182,8 +182,17 @@
       for (const table of tables) table.dataset.show = value;
       for (const select of selects) select.value = value;
     };
+    const absent = (kind) => make("span", "\u2013", { class: `${kind} none` });
     for (const table of tables) {
-      const select = make("select");
+      for (const cell of all("td", table)) {
+        if (!cell.querySelector(".ours") && cell.textContent.trim() !== "\u2013") {
+          const ours = make("span", "", { class: "ours" });
+          ours.append(...cell.childNodes);
+          cell.append(ours, absent("theirs"));
+        }
+        if (cell.querySelector(".ours") && !cell.querySelector(".apart")) cell.append(absent("apart"));
+      }
+      const select = make("select", "", { class: "shown" });
       select.append(...Object.entries(SHOWN).map(([value, words]) => new Option(words, value)));
       select.addEventListener("change", () => { show(select.value); keep("show", select.value === "both" ? "" : select.value); });
       selects.push(select);
@@ -344,6 +353,9 @@
     const place = location.hash.length > 1 && !location.hash.includes("=") && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!place) return;
     for (let box = place.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    // The heading of a claim lies above its place.
+    const claim = place.closest(".claim");
+    if (claim) place.style.scrollMarginTop = `${place.getBoundingClientRect().top - claim.getBoundingClientRect().top}px`;
     place.scrollIntoView();
   };
   addEventListener("hashchange", () => { restore(); reveal(); });

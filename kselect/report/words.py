@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kselect.core.experiment import Experiment
@@ -78,6 +79,12 @@ def describe_estimator(method: Method, estimator: Estimator, experiment: Experim
 def show_p(value: float) -> str:
     """Return a p-value as ``0.034`` or ``< 0.001``."""
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def show_apart(errors: float) -> str:
+    """Return a difference in standard errors with its sign, ``0.0`` without one, and nothing if it is unknown."""
+    text = "" if math.isnan(errors) else f"{errors:+.1f}"
+    return "0.0" if text in ("-0.0", "+0.0") else text
 
 
 def show_counts(counts: WinTieLoss) -> str | None:

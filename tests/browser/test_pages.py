@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import ROOT
+from browser.conftest import ROOT, THEIRS
 
 pytestmark = pytest.mark.browser
 
@@ -144,6 +144,36 @@ def test_the_switch_shows_ours_published_and_their_difference(view: View, small:
     assert seen["published"] in seen["both"]
     assert seen["published"] not in seen["ours"]
     assert re.fullmatch(r"[-+]\d+\.\d", seen["apart"])
+    select = page.locator("#tables .tools select").first
+    free = "(one) => { one.style.maxWidth = 'none'; return one.offsetWidth; }"
+    assert select.evaluate("(one) => one.offsetWidth") == select.evaluate(free)
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert select.evaluate("(one) => one.getBoundingClientRect().right") <= 390
+
+
+@pytest.mark.parametrize("value", ["published", "apart"])
+def test_the_switch_shows_a_dash_where_the_paper_printed_nothing(
+    view: View, small: Path, value: str
+) -> None:
+    """Neither our number nor its mark stays in a cell without a printed one, and none in the mean ranks."""
+    page = view(small / "one/report.html")
+    table = page.locator("#tables table", has=page.locator(".theirs")).first
+    before = table.locator("td").all_inner_texts()
+    page.locator("#tables .tools select").first.select_option(value)
+    texts = [text.strip() for text in table.locator("td").all_inner_texts()]
+    kept = [text for text in texts if text != "\N{EN DASH}"]
+    assert len(kept) == len(THEIRS)
+    assert table.locator("td :is(b, u):visible").count() == 0
+    page.locator("#tables .tools select").first.select_option("both")
+    assert table.locator("td").all_inner_texts() == before
+
+
+def test_a_link_to_a_claim_shows_its_heading(view: View, small: Path) -> None:
+    page = view(small / "one/report.html", place="#claim-6.1a")
+    top = "(one) => one.getBoundingClientRect().top"
+    heading = page.locator(".claim", has=page.locator('[id="claim-6.1a"]')).locator("summary").first
+    page.wait_for_function("() => scrollY > 0")
+    assert 0 <= heading.evaluate(top) < 450
 
 
 def test_a_table_sorts_by_numbers(view: View, small: Path) -> None:

@@ -19,6 +19,7 @@ from kselect.report.words import (
     describe_protocol,
     describe_ranks,
     label_of,
+    show_apart,
     show_counts,
     show_p,
     stem,
@@ -196,8 +197,7 @@ def show_printed(theirs: Distance | None, scale: float, digits: int) -> tuple[st
     row = theirs.published
     texts = (show_fixed(value * scale, digits) for value in (row.mean, row.spread))
     error = " (se)" if row.kind == "se" else ""
-    apart = "" if math.isnan(theirs.errors) else f"{theirs.errors:+.1f}"
-    return " ± ".join(filter(None, texts)) + error, apart
+    return " ± ".join(filter(None, texts)) + error, show_apart(theirs.errors)
 
 
 def pairs_table(study: Study, comparison: Comparison) -> Table:

@@ -15,6 +15,7 @@ from kselect.report.words import (
     describe_fewer,
     describe_protocol,
     mark_label,
+    show_apart,
     stem,
     title_setting,
 )
@@ -44,7 +45,7 @@ COLUMNS = (
     *(Column(csv=name) for name in ("mean", "sd", "runs")),
     Column("difference"),
     Column(csv="difference"),
-    Column("std. errors", "standard_errors", "+.1f"),
+    Column("std. errors", "standard_errors", show_apart),
     Column("verdict", "verdict", align="verdict"),
     Column(csv="split_deviations"),
 )
