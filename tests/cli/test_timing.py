@@ -243,12 +243,17 @@ def test_a_disk_that_fills(folder: Path) -> None:
     assert (again.returncode, again.stderr.splitlines()[0][:15]) == (0, "small: 1 of 10 ")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"version": 99}', '{"version": 1, "cells": [1]}']
-)
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 1, "cells": [1]}'])
 def test_a_damaged_file(folder: Path, text: str, refused: Refused) -> None:
     (folder / "out/timing/heart.json").write_text(text)
     assert "out/timing/heart.json: not a timing" in refused(folder, "small.yaml", "-o", "out")
+
+
+def test_a_file_of_a_later_format(folder: Path, refused: Refused) -> None:
+    (folder / "out/timing/heart.json").write_text('{"version": 99}')
+    line = refused(folder, "small.yaml", "-o", "out")
+    assert "out/timing/heart.json: a timing file of format 99" in line
+    assert "kselect time --force" in line
 
 
 def test_a_method_with_other_parameters_is_another_cell(folder: Path) -> None:

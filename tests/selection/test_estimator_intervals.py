@@ -216,7 +216,7 @@ def test_files_without_intervals_are_refused_in_one_line(here: Path) -> None:
 def test_weights_and_splits_that_are_no_folds_have_no_intervals() -> None:
     weighted = KernelSelectRegressorCV(**FAST, **GRIDS)
     weighted.fit(X[:60], Y[:60], sample_weight=np.arange(1.0, 61.0))
-    with pytest.raises(ValueError, match="not defined for weights"):
+    with pytest.raises(ValueError, match="intervals take no weights"):
         weighted.predict(NEW, interval=0.9)
     windows = KernelSelectRegressorCV(cv=TimeSeriesSplit(3), **FAST, **GRIDS).fit(X[:60], Y[:60])
     with pytest.raises(ValueError, match="every row once"):
