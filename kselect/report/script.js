@@ -103,16 +103,23 @@
     table.parentElement.after(button);
     addEventListener("input", unfold, { once: true });
   };
-  // A table that is wider than its frame says so.
+  // A table that is wider than its frame says so, and one that goes on below its frame has a shadow there. Up to EDGE
+  // pixels hide nothing: they are the padding of the last column.
+  const EDGE = 8;
   const cue = (frame) => {
     const text = make("p", "This table scrolls sideways \u2192", { class: "cue", hidden: "" });
     frame.before(text);
     const look = () => {
-      const more = frame.clientWidth > 0 && frame.scrollWidth > frame.clientWidth + 1;
+      if (frame.clientWidth < frame.offsetWidth) frame.classList.add("barred");
+      const more = frame.clientWidth > 0 && frame.scrollWidth > frame.clientWidth + EDGE;
       frame.classList.toggle("more", more);
       text.hidden = !more;
+      frame.classList.toggle("below", frame.scrollTop + frame.clientHeight < frame.scrollHeight - EDGE);
     };
-    new ResizeObserver(look).observe(frame);
+    const watch = new ResizeObserver(look);
+    watch.observe(frame);
+    watch.observe(frame.firstElementChild);
+    frame.addEventListener("scroll", look, { passive: true });
   };
 
   // One search field per long table; on the front page, a choice per property as well.
@@ -157,7 +164,7 @@
         });
         shown += !row.hidden;
       }
-      count.textContent = `${shown} of ${rows.length} rows`;
+      count.textContent = shown ? `${shown} of ${rows.length} rows` : "No rows match";
     };
     for (const [name, input] of fields) {
       input.addEventListener("input", () => { apply(); keep(prefix + name, input.value); });

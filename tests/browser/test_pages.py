@@ -21,7 +21,7 @@ LIMIT_OF_SCRIPT = 40_000
 View = Callable[..., Any]
 # Tables that are cut off: those that are wider than their frame without saying so.
 CLIPPED = """() => [...document.querySelectorAll(".scroll")].filter((frame) =>
-  frame.clientWidth > 0 && frame.scrollWidth > frame.clientWidth + 1
+  frame.clientWidth > 0 && frame.scrollWidth > frame.clientWidth + 8
   && (matchMedia("print").matches || !frame.classList.contains("more")
       || frame.previousElementSibling.hidden)).map((frame) => frame.getAttribute("aria-label"))"""
 OPEN_ALL = """() => { for (const box of document.querySelectorAll("details")) box.open = true; }"""
@@ -76,6 +76,8 @@ def test_the_board_filters_searches_and_sorts(view: View, small: Path) -> None:
     page.get_by_label("Kind").select_option("")
     page.get_by_label("Search").fill("6.1b")
     assert column(board) == ["ecml2014-6.1b"]
+    page.get_by_label("Search").fill("no such claim")
+    assert page.locator("output").inner_text() == "No rows match"
     page.get_by_label("Search").fill("")
     button = board.locator("thead th").first.locator("button")
     for expected in (sorted(everything), sorted(everything, reverse=True), everything):
@@ -207,6 +209,30 @@ def test_committed_pages_fit_and_are_light(view: View, name: str) -> None:
             assert target.is_file(), address
             assert not anchor or f'id="{anchor}"' in target.read_text(encoding="utf-8"), address
     check_widths(page)
+
+
+def test_a_long_table_shows_that_it_goes_on(view: View, small: Path) -> None:
+    """A shadow stands at its end until the last row is seen; a table that fits says nothing."""
+    page = view(small / "many.html")
+    frame = page.locator("#board .scroll")
+    page.set_viewport_size({"width": 1200, "height": 400})
+    page.locator("#board .scroll.below").wait_for()
+    frame.evaluate("(one) => one.scrollTo(0, one.scrollHeight)")
+    page.locator("#board .scroll:not(.below)").wait_for()
+    assert not page.locator("#board .cue").is_visible()
+    page.locator("#board table").evaluate("(one) => { one.style.width = '1180px'; }")
+    page.locator("#board .scroll.more").wait_for()
+    page.locator("#board table").evaluate("(one) => { one.style.width = '1170px'; }")
+    page.locator("#board .scroll:not(.more)").wait_for()
+
+
+def test_print_repeats_the_head_of_a_table(view: View, small: Path) -> None:
+    """Chromium repeats it on each sheet only if no cell of it contains a box."""
+    page = view(small / "one/report.html")
+    page.emulate_media(media="print")
+    shown = "(one) => getComputedStyle(one).display"
+    assert page.locator("#tables thead").first.evaluate(shown) == "table-header-group"
+    assert page.locator("#tables thead button").first.evaluate(shown) == "contents"
 
 
 def test_print_shows_what_is_folded(view: View, small: Path) -> None:
