@@ -61,7 +61,9 @@ def judge_range(study: Study, claim: Claim, loss: str) -> Finding:
         return nothing()
     held = sum(not one.worse for _, _, one in known)
     distances = [[one.distance for d, _, one in known if d == dataset] for dataset in datasets]
-    what = "no value of the range is" if claim.kind == "robust" else "the best of the range is not"
+    what = "every value of the range is as good as its best"
+    if claim.kind != "robust":
+        what = "the best of the range is as good as the best of the sweep"
     rows: tuple[Values, ...] = tuple(
         (
             *(dataset, label, *(f"{mean:.4g}" for mean in one.means)),
@@ -73,7 +75,7 @@ def judge_range(study: Study, claim: Claim, loss: str) -> Finding:
     return Finding(
         withheld or RULES[claim.kind].judge(held, len(known)),
         median_effect(distances, unit_of(study, datasets)),
-        f"on {held} of {len(known)} curves {what} significantly worse",
+        f"on {held} of {len(known)} curves {what}",
         describe_worse(claim, [one for _, _, one in known]),
         table=Table("", COLUMNS, (Group(rows),)),
         reason=too_few(found, planned) if withheld else "",
