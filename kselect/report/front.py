@@ -17,7 +17,7 @@ from kselect.report.claims.rules import Verdict
 from kselect.report.claims.scope import find_datasets, find_methods
 from kselect.report.head import PHRASES, Summary, show_address, show_venue, summarise
 from kselect.report.template import Links, render
-from kselect.report.words import describe_coverage
+from kselect.report.words import describe_coverage, describe_fewer_splits
 from kselect.stats.study import Study
 
 THUMBNAIL = "figures/published-and-ours-narrow.svg"
@@ -56,6 +56,7 @@ class Entry:
     rows: tuple[BoardRow, ...]
     seconds: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    reconstructed: tuple[str, ...] = ()
     where: str = ""
     address: str = ""
     thumbnail: str = ""
@@ -123,6 +124,7 @@ def make_entry(study: Study, href: str, seconds: Sequence[str] = ()) -> Entry:
         tuple(board_rows(study, href)),
         tuple(seconds),
         tuple(missing(study)),
+        tuple(study.reconstructed),
         show_venue(paper) if paper else "",
         show_address(paper) if paper else "",
         str(Path(href).parent / THUMBNAIL) if study.published else "",
@@ -157,21 +159,12 @@ def board_rows(study: Study, href: str) -> list[BoardRow]:
 
 
 def missing(study: Study) -> list[str]:
-    """Return what the experiment lacks: data sets, splits, criteria that are reconstructed, untested claims."""
+    """Return what the experiment lacks: data sets, splits, numbers and untested claims."""
     experiment = study.experiment
     found = [f"No data for {name}: {why.rstrip('.')}." for name, why in study.absent.items()]
-    planned = len(experiment.splits)
-    few = {d: len(experiment.splits_on(d)) for d in experiment.datasets}
-    names = [f"{d} ({count})" for d, count in few.items() if count < planned]
-    if names:
-        found.append(f"Fewer than {planned} splits: {', '.join(names)}.")
-    asked = study.paper.splits if study.paper else planned
-    if planned < asked:
-        found.append(f"{planned} splits; the paper has {asked}.")
+    found += describe_fewer_splits(study)
     coverage = describe_coverage(study.comparison(experiment.loss).coverage())
     found += [coverage] if coverage else []
-    if study.reconstructed:
-        found.append(f"Reconstructed criteria: {', '.join(study.reconstructed)}.")
     untested = [c.id for c in experiment.claims if c.untested]
     return found + ([f"Claims not tested: {', '.join(untested)}."] if untested else [])
 

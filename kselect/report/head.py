@@ -165,6 +165,8 @@ def summarise(study: Study) -> Summary:
         texts = [j.claim.text for j in first.claims[:SPELT]]
         lead += f": {'; '.join(texts)}"
     agreement = describe_agreement(study.once(distances, study.experiment.loss))
+    if study.experiment.paper and not agreement:
+        agreement = "No printed number of the paper stands next to ours."
     left = tuple(one for one in others if one.claims)
     return Summary(total, good, lead if total else "", first.claims[SPELT:], left, agreement)
 

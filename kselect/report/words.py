@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kselect.core.experiment import Experiment
@@ -162,6 +163,23 @@ def describe_coverage(coverage: Coverage) -> str:
         f"Incomplete: {coverage.runs} of {sum(coverage)} planned numbers exist, "
         f"{coverage.failures} failed, {coverage.missing} are missing."
     )
+
+
+def describe_fewer_splits(study: Study) -> Iterator[str]:
+    """Yield where splits are fewer than planned, ``10 of 50 splits (abalone: 1).``, and than those of the paper."""
+    experiment = study.experiment
+    planned = len(experiment.splits)
+    counts = {d: len(experiment.splits_on(d)) for d in experiment.datasets}
+    usual, times = Counter(counts.values()).most_common(1)[0]
+    few = [f"{d} ({count})" for d, count in counts.items() if count < planned]
+    if usual < planned and 2 * times > len(counts):
+        others = {c: [d for d in counts if counts[d] == c] for c in counts.values() if c != usual}
+        told = "; ".join(f"{', '.join(names)}: {count}" for count, names in others.items())
+        yield f"{usual} of {planned} splits{f' ({told})' if told else ''}."
+    elif few:
+        yield f"Fewer than {planned} splits: {', '.join(few)}."
+    if study.paper and planned < study.paper.splits:
+        yield f"{planned} splits; the paper has {study.paper.splits}."
 
 
 def dagger_notes(study: Study, loss: str) -> Iterator[str]:

@@ -74,13 +74,15 @@ def test_no_experiment(tmp_path: Path) -> None:
     assert "<table" not in page
 
 
-def test_what_is_missing() -> None:
+def test_what_is_missing(tmp_path: Path) -> None:
     spec = full_experiment(datasets=("heart", "sonar"), splits=(0, 1), figures=())
-    lines = missing(study(spec, full_records(spec, absent=("sonar",)), facts=FACTS))
+    found = study(spec, full_records(spec, absent=("sonar",)), facts=FACTS)
+    lines = missing(found)
     assert lines[0] == "No data for sonar: 404 & no copy."
     assert "2 splits; the paper has 10." in lines
     assert any(line.startswith("Incomplete: ") for line in lines)
-    assert "Reconstructed criteria: EP." in lines
+    page = write_index([make_entry(found, "a/report.html")], tmp_path / "index.html").read_text()
+    assert "<p>Reconstructed criteria: EP.</p>" in page
 
 
 def test_a_scale_is_symmetric_and_grows_with_the_effect() -> None:

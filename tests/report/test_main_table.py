@@ -5,10 +5,12 @@ import math
 import pytest
 from synthetic import experiment, method, sample_records, study
 
+from kselect.core.method import Setting
 from kselect.core.table import Measure, Values
-from kselect.report.sections.main_table import main_table, show_row
+from kselect.report.sections.main_table import describe_printed, main_table, show_row
 from kselect.report.words import describe_fewer, show_p
 from kselect.stats.samples import SplitErrors, TTest
+from kselect.stats.sources import Published
 
 NAN = math.nan
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -125,3 +127,20 @@ def test_the_error_of_a_scorer_is_named_with_its_score() -> None:
     assert "chooses by roc_auc of scikit-learn, as the error 1 - roc_auc" in table.caption[0]
     (row,) = table.groups[0].rows
     assert (row[0], texts(row)) == (f"heart (3 splits) ({TIMES} 10⁻¹)", ["1.00 0.20"])
+
+
+def test_the_caption_counts_the_printed_cells() -> None:
+    """It says how many numbers have a printed one below, unless all have or none has."""
+    cells = [(d, m) for d in ("heart", "sonar") for m in ("5-CV", "5-KS")]
+    records = sample_records(dict.fromkeys(cells, (0.1, 0.2)))
+    said = []
+    for count in (0, 1, 4):
+        theirs = tuple(
+            Published("1", d, m, Setting(value=0.001), 9.0, 2.0, "sd") for d, m in cells[:count]
+        )
+        found = study(experiment(), records, published=theirs)
+        said.append(describe_printed(found, found.comparison("squared")))
+    none, one, every = said
+    assert none == ""
+    assert every == " Below a number: what the paper printed."
+    assert one.startswith(f"{every} 1 of 4 cells have one; ")

@@ -246,11 +246,16 @@ def test_published_rows_show_fewer_splits(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_a_complete_report_says_that_nothing_is_missing(tmp_path: Path) -> None:
-    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    spec = full_experiment(datasets=("heart",), splits=tuple(range(10)), figures=())
     report(tmp_path, spec, full_records(spec))
     page = (tmp_path / "report.html").read_text()
     assert "Nothing failed or is missing." in page
     assert "are missing" not in page
+    few = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    report(tmp_path, few, full_records(few))
+    page = (tmp_path / "report.html").read_text()
+    assert "<li>2 splits; the paper has 10.</li>" in page
+    assert "Nothing failed." in page
 
 
 @pytest.mark.usefixtures("no_pictures")

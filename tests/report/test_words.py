@@ -10,13 +10,31 @@ from synthetic import experiment, method, regression_experiment, study
 from kselect.core.experiment import SplitLimit
 from kselect.core.method import SELECTED, Choice, Setting
 from kselect.kernels.polynomial import Polynomial
-from kselect.report.words import dagger_notes, describe_edges, describe_protocol, title_setting
+from kselect.report.words import (
+    dagger_notes,
+    describe_edges,
+    describe_fewer_splits,
+    describe_protocol,
+    title_setting,
+)
 from kselect.stats.diagnostics import EdgeShares
 
 MIXED = (
     ("classification", Choice("svm", (("C", 2.0),))),
     ("regression", Choice("krr")),
 )
+
+
+def test_fewer_splits_in_one_sentence() -> None:
+    """A number that most data sets share is said once, without their names."""
+    names = ("heart", "sonar", "a2a")
+    most = experiment(datasets=names, fewer_splits=tuple(SplitLimit(4, dataset=d) for d in names))
+    assert list(describe_fewer_splits(study(most, []))) == ["4 of 10 splits."]
+    one = replace(most, fewer_splits=(*most.fewer_splits, SplitLimit(1, dataset="a2a")))
+    assert list(describe_fewer_splits(study(one, []))) == ["4 of 10 splits (a2a: 1)."]
+    rest = replace(most, fewer_splits=most.fewer_splits[1:2])
+    assert list(describe_fewer_splits(study(rest, []))) == ["Fewer than 10 splits: sonar (4)."]
+    assert not list(describe_fewer_splits(study(experiment(), [])))
 
 
 def test_a_protocol_in_one_sentence() -> None:

@@ -59,7 +59,6 @@ PAIRS_CAPTION = (
     "sets, with Holm's correction over all pairs of the setting. Unlike mean ranks, differences and counts do not "
     "change when a method is added."
 )
-BELOW = "Below a number: what the paper printed."
 TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -88,7 +87,7 @@ def show(study: Study) -> Iterator[File | Passage]:
         yield from table_files(table, *some, of=study.experiment.name, tidy=tidy)
         yield from (File(f"tables/{one.name}.csv", write_csv(one)) for one in some)
         first, *notes = table.caption
-        theirs = f" {BELOW}" if study.once(printed_cells, loss) else ""
+        theirs = describe_printed(study, comparison)
         caption = (first + theirs, *notes)
         shown: Element = replace(table, notes=(), caption=caption)
         if loss != experiment.loss:
@@ -101,6 +100,18 @@ def show(study: Study) -> Iterator[File | Passage]:
             for one in some
         ]
         yield Passage("statistics", (*title, Notes(table.notes), *below))
+
+
+def describe_printed(study: Study, comparison: Comparison) -> str:
+    """Return what stands below a number, and how many cells have a legible printed one; nothing if none has."""
+    printed = study.once(printed_cells, comparison.loss)
+    places = [(s, *place) for s, cells in comparison.cells.items() for place in cells]
+    known = sum(place in printed for place in places)
+    if not known:
+        return ""
+    rest = "; a number without a second line has no legible printed value"
+    some = f" {known} of {len(places)} cells have one{rest}." if known < len(places) else ""
+    return f" Below a number: what the paper printed.{some}"
 
 
 def main_table(study: Study, comparison: Comparison) -> Table:

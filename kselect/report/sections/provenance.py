@@ -22,7 +22,14 @@ from kselect.report.elements import (
     Passage,
 )
 from kselect.report.sections import section
-from kselect.report.words import LAM, describe_protocol, label_of, mark_label, stem
+from kselect.report.words import (
+    LAM,
+    describe_fewer_splits,
+    describe_protocol,
+    label_of,
+    mark_label,
+    stem,
+)
 from kselect.report.writers import table_files
 from kselect.stats.diagnostics import (
     SPOTS,
@@ -202,6 +209,7 @@ def show_failures(study: Study) -> Iterator[Passage]:
             if counts.missing and counts.runs + counts.failures:
                 some = f"{counts.missing} of {sum(counts)} planned numbers are missing"
                 missing.append(f"{dataset}: {some}{under}")
+    missing += describe_fewer_splits(study)
     failed = study.records[study.records["status"] != "ok"]
     rows: list[Values] = []
     for names, group in failed.groupby(["dataset", "part", "method", "reason"], sort=True):
