@@ -25,6 +25,15 @@ class Points:
         self.X = X
         self.Z = X if Z is None else Z
         self.memo = Memo()  # what a kernel computes once for all its parameters
+        self.metric: object = None
+
+    def keep_only(self, metric: object) -> None:
+        """Forget what kernels of the latest metric share, if this is another one."""
+        if metric != self.metric:
+            for name in ("distances", "inner_products"):
+                self.__dict__.pop(name, None)
+            self.memo.clear()
+        self.metric = metric
 
     @cached_property
     def distances(self) -> Distances:

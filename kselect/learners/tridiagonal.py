@@ -33,7 +33,7 @@ from kselect.numerics.lapack import (
     dsterf,
     dsytrd,
 )
-from kselect.numerics.linalg import EPS, Array, Index
+from kselect.numerics.linalg import EPS, Array, Index, row_sizes
 
 # The reduction of n rows rounds by less than this many roundings of the largest eigenvalue per row.
 UNSURE = 4.0
@@ -221,7 +221,7 @@ class CholeskyFactor(KernelFactor):
 
     def __init__(self, K: Array, other: Callable[[Array], KernelFactor]) -> None:
         self.K, self._make_other = K, other
-        self.largest = float(np.abs(K).sum(axis=1).max())
+        self.largest = float(row_sizes(K).max())
         self._factors: dict[float, Array] = {}
         self._inverses: dict[float, Array] = {}
 

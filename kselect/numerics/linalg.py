@@ -18,8 +18,8 @@ EPS = float(np.finfo(np.float64).eps)
 FAR_FROM_ZERO = 4.0
 # Up to this number of differences between entries, numpy is faster than the import of scipy's distances.
 FEW_DIFFERENCES = 1_000_000
-# Rows of a block that is transposed at once.
-BLOCK = 64
+# Rows of a block that is transposed at once, and of a strip that is summed at once.
+BLOCK, STRIP = 64, 512
 
 
 class Distances(NamedTuple):
@@ -77,6 +77,15 @@ def absolute_differences(X: Array, Z: Array) -> Array:
     from scipy.spatial.distance import cdist
 
     return np.asarray(cdist(X, Z, "cityblock"))
+
+
+def row_sizes(K: Array) -> Array:
+    """Return the sum of the absolute values of each row, without a second matrix of the size of K."""
+    out = np.empty(len(K))
+    for start in range(0, len(K), STRIP):
+        rows = slice(start, start + STRIP)
+        np.abs(K[rows]).sum(axis=1, out=out[rows])
+    return out
 
 
 def symmetric_eigh(K: Array) -> tuple[Array, Array]:

@@ -73,14 +73,16 @@ class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
     ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold. ``seen`` is the
-    number of kernels that were looked at, in the order of the visit.
+    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold, ``near`` those of
+    the other pairs within the slack, as far as the search has formed them. ``seen`` is the number of kernels that
+    were looked at, in the order of the visit.
     """
 
     found: BestPoint
     work: Work
     scores: Array
     held_out: Array
+    near: Mapping[GridPoint, Array]
     seen: int
 
 
@@ -164,7 +166,8 @@ def find_minimum(
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
             final = fitted(chosen.kernel, chosen.ridge)
-            held = held_of(context, folds, chosen)
+            near = predictions_near(context, folds, chosen)
+            held = near.pop(point, None)
             if held is None:
                 held = final.held_out(folds)
             loss = LOSSES[PRUNED_LOSSES[context.learner.name]]  # type: ignore[index]
@@ -175,7 +178,7 @@ def find_minimum(
             score = float(np.mean([mean_loss(loss(y, f), context.weights) for y, f in values]))
             scores[chosen.kernel, chosen.ridge] = score
             best = BestPoint(point, score, final.fits)
-            return Minimum(best, chosen.work, scores, held, chosen.seen)
+            return Minimum(best, chosen.work, scores, held, near, chosen.seen)
     except NUMERICAL:
         return None
 
@@ -201,19 +204,23 @@ class FittedPair:
         return np.array([path.held_out(folds)[0] for path in self.paths])
 
 
-def held_of(context: TrainingContext, folds: Folds, chosen: Pruned) -> Array | None:
-    """Return the held-out predictions (q, n) that the search has formed for its choice, in the order of the rows.
+def predictions_near(
+    context: TrainingContext, folds: Folds, chosen: Pruned
+) -> dict[GridPoint, Array]:
+    """Return the held-out predictions (q, n) that the search has formed, in the order of the rows.
 
-    Return None if there are none, or if some are so small that only a path gives their signs.
+    Those that are so small that only a path gives their signs are left out, unless there are many rows.
     """
-    if chosen.held is None:
-        return None
-    size = np.abs(chosen.held)
-    if not keeps_few_matrices(context.learner.name, context.n) and size.min() <= TINY * size.max():
-        return None
-    held = np.empty_like(chosen.held)
-    held[:, order_of(folds)] = chosen.held
-    return held
+    order, few = order_of(folds), keeps_few_matrices(context.learner.name, context.n)
+    found = {}
+    for (kernel, ridge), values in chosen.held.items():
+        size = np.abs(values)
+        if not few and size.min() <= TINY * size.max():
+            continue
+        held = np.empty_like(values)
+        held[:, order] = values
+        found[GridPoint(context.kernels[kernel], context.lams[ridge])] = held
+    return found
 
 
 def select_minimum(
@@ -230,13 +237,13 @@ def select_minimum(
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
     order = order_of(folds)
     X = context.X[order]
-    shared = LatestMetric(X[:, order] if any(k.pairwise for k in context.kernels) else X)
+    points = Points(X[:, order] if any(k.pairwise for k in context.kernels) else X)
     del X
     if keeps_few_matrices(learner, context.n):
-        grams = [partial(shared.gram, kernel) for kernel in context.kernels]
+        grams = [partial(gram_alone, points, kernel) for kernel in context.kernels]
     else:
-        warm(shared.points, context.kernels)
-        grams = [partial(kernel.gram, shared.points) for kernel in context.kernels]
+        warm(points, context.kernels)
+        grams = [partial(kernel.gram, points) for kernel in context.kernels]
     factors = [partial(factor_of, context, kernel, order) for kernel in context.kernels]
     roots = None if context.weights is None else context.weights.roots[order]
     return select_exactly(
@@ -246,7 +253,7 @@ def select_minimum(
         Folds.from_numbers(folds.numbers[order]),
         learner,
         ridge=context.ridge,
-        start=most_promising(context.kernels, shared.points) if start is None else start,
+        start=most_promising(context.kernels, points) if start is None else start,
         factors=factors if shares and roots is None else None,
         roots=roots,
         unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
@@ -258,19 +265,10 @@ def select_minimum(
     )
 
 
-class LatestMetric:
-    """Rows with the distances of one metric at a time, that of the latest kernel: other ones are forgotten."""
-
-    def __init__(self, X: Array) -> None:
-        self.X, self.points = X, Points(X)
-        self.metric: object = None
-
-    def gram(self, kernel: Kernel) -> Array:
-        """Return the matrix of a kernel."""
-        if self.metric not in (None, kernel.metric):
-            self.points = Points(self.X)
-        self.metric = kernel.metric
-        return kernel.gram(self.points)
+def gram_alone(points: Points, kernel: Kernel) -> Array:
+    """Return the matrix of a kernel; the points keep nothing that only kernels of other metrics use."""
+    points.keep_only(kernel.metric)
+    return kernel.gram(points)
 
 
 def factor_of(context: TrainingContext, kernel: Kernel, order: Index) -> Factor:

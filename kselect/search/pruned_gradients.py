@@ -20,7 +20,7 @@ import numpy as np
 
 from kselect.errors import DataError, TrialError
 from kselect.learners.factor import Factor, factorise
-from kselect.numerics.linalg import EPS, Array, Mask
+from kselect.numerics.linalg import EPS, Array, Mask, row_sizes
 from kselect.numerics.tiles import Crew
 from kselect.search import pruned_square
 from kselect.search.certified import CertifiedSystems, Intervals, Spread
@@ -119,7 +119,7 @@ class Gradients:
         if not mine:
             return
         K = self.grams[kernel]()
-        if (len(mine) >= CROWD or self.doubts(K, mine)) and not keeps_few_matrices(grid.n):
+        if not keeps_few_matrices(grid.n) and (len(mine) >= CROWD or self.doubts(K, mine)):
             known = np.full((len(grid.lams), len(grid.sizes)), np.inf)
             for one in mine:
                 known[one.ridge] = one.bounds
@@ -133,7 +133,7 @@ class Gradients:
     def doubts(self, K: Array, some: Sequence[Candidate]) -> bool:
         """Return whether rounding hides differences of scores if candidates are trained without each fold."""
         least = self.best.grid.fold_gammas(np.array([one.ridge for one in some])).min()
-        return bool(EPS * float(np.abs(K).sum(axis=1).max()) > pruned_square.DOUBT * least)
+        return bool(EPS * float(row_sizes(K).max()) > pruned_square.DOUBT * least)
 
     def promising(self) -> list[int]:
         """Return the kernels with open pairs, the lowest guess first."""

@@ -187,8 +187,8 @@ class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and its mean loss.
 
     ``totals`` has the summed loss of every pair within the slack of the best one, ``seen`` the number of kernels
-    that were looked at. ``held`` are the held-out predictions (targets, n) of the best pair, in fold order, if the
-    search has formed them.
+    that were looked at. ``held`` are the held-out predictions (targets, n) of these pairs, in fold order, as far
+    as the search has formed them.
     """
 
     kernel: int
@@ -197,7 +197,7 @@ class Pruned:
     work: Work
     excluded: tuple[tuple[int, str], ...]
     totals: Mapping[tuple[int, int], float]
-    held: Array | None = None
+    held: Mapping[tuple[int, int], Array] = field(default_factory=dict)
     seen: int = 0
 
 
@@ -212,8 +212,8 @@ class BestPair:
     """The pair with the lowest summed loss so far, for all threads; of pairs that tie the first in grid order.
 
     Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``. ``upper`` is the
-    lowest upper bound of a sum. ``held`` are the held-out predictions of pairs that were the best. ``likely`` is
-    the pair with the lowest expected sum, which leads until a sum is exact.
+    lowest upper bound of a sum. ``held`` are the held-out predictions of pairs that were within the slack.
+    ``likely`` is the pair with the lowest expected sum, which leads until a sum is exact.
     """
 
     grid: FoldedGrid
@@ -228,6 +228,11 @@ class BestPair:
     # What a kernel leaves to its neighbours: whatever its way knows how to use.
     trails: dict[int, Any] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def near_best(self) -> float:
+        """The largest sum within the slack of the best one."""
+        return (1.0 + self.slack) * self.best
 
     @property
     def limit(self) -> float:
@@ -293,10 +298,10 @@ class BestPair:
         self.settle(kernel, candidate.ridge, float(bounds.sum()), held.get(candidate.ridge))
 
     def settle(self, kernel: int, ridge: int, total: float, held: Array | None = None) -> None:
-        """Note the exact sum of a pair, and its predictions if it is the best so far."""
+        """Note the exact sum of a pair, and its predictions if it is near the best so far."""
         with self._lock:
             self.totals[kernel, ridge] = total
-            if held is not None and total <= self.best:
+            if held is not None and total <= self.near_best:
                 self.held[kernel, ridge] = held
             self.best = min(self.best, total)
 
@@ -322,5 +327,5 @@ class BestPair:
             raise TrialError(f"no kernel and ridge of the grid has a finite score{why}")
         pair = self.leader()
         assert pair is not None
-        held = self.held.get(pair)
+        held = {pair: self.held[pair] for pair in near if pair in self.held}
         return Pruned(*pair, near[pair] / self.grid.n, self.work, excluded, near, held)

@@ -28,7 +28,7 @@ from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all
 from kselect.learners.tridiagonal import CholeskyFactor
 from kselect.numerics.folds import Folds
-from kselect.numerics.linalg import EPS, Array, Index
+from kselect.numerics.linalg import EPS, Array, Index, row_sizes
 from kselect.search.pruned_grid import (
     AT_REST,
     FAR,
@@ -345,7 +345,7 @@ def unevenness(K: Array, gammas: Array) -> Array:
     other move a mean by at most ``e / (1 - e)`` of the mean deviation. Without such weights this is infinite.
     """
     diagonal = np.diagonal(K) + gammas[:, None]
-    sums = np.abs(K).sum(axis=1) - np.abs(np.diagonal(K))
+    sums = row_sizes(K) - np.abs(np.diagonal(K))
     least = (diagonal - sums).min(axis=1)
     known = np.flatnonzero(least > 0)
     low = ((1.0 - sums / least[known, None]) / diagonal[known]).min(axis=1)

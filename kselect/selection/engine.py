@@ -147,12 +147,14 @@ def on_strip(
 
 
 def averaged(context: TrainingContext, found: Selection) -> Selection:
-    """Return the selection with the members of its average."""
+    """Return the selection with the members of its average, without the predictions near the best ones."""
     if found.request.ensemble == 1:
-        return found
+        return replace(found, near={})
     started = perf_counter()
-    others = form_others(context, found.request, found.scores, found.best)
-    return replace(found, others=others, seconds_fit=found.seconds_fit + perf_counter() - started)
+    others = form_others(context, found)
+    return replace(
+        found, others=others, near={}, seconds_fit=found.seconds_fit + perf_counter() - started
+    )
 
 
 @cache
@@ -191,6 +193,7 @@ def by_bounds(
     return Selection(
         *(request, minimum.scores, minimum.found, None, seconds, 0.0, minimum.work),
         held_out=minimum.held_out,
+        near=minimum.near,
         unseen=() if start is None else request.kernels[minimum.seen :],
     )
 

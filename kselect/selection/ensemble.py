@@ -6,12 +6,12 @@ error is exact, given the choice of its members.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from kselect.core.grid_point import BestPoint, GridPoint
+from kselect.core.grid_point import GridPoint
 from kselect.core.method import Method
 from kselect.criteria import CRITERIA
 from kselect.kernels import Kernel
@@ -19,11 +19,12 @@ from kselect.learners import LEARNERS, Path
 from kselect.learners.refits import held_out
 from kselect.numerics.linalg import Array
 from kselect.search.grid import NUMERICAL
+from kselect.search.pruned import keeps_few_matrices
 from kselect.search.training_context import TrainingContext
 from kselect.selection.columns import passes_for_choice
 from kselect.selection.defaults import NEAR
 from kselect.selection.request import Request
-from kselect.selection.result import Member
+from kselect.selection.result import Member, Selection
 
 
 def best_candidates(scores: Array, most: int) -> list[tuple[int, int]]:
@@ -38,23 +39,26 @@ def best_candidates(scores: Array, most: int) -> list[tuple[int, int]]:
     return [divmod(i, scores.shape[1]) for i in near]
 
 
-def form_others(
-    context: TrainingContext, request: Request, scores: Array, best: BestPoint
-) -> tuple[Member, ...]:
+def form_others(context: TrainingContext, found: Selection) -> tuple[Member, ...]:
     """Return the candidates to average with the best one, in the order of their scores.
 
     A candidate whose single fit fails is left out.
     """
+    request, scores = found.request, found.scores
     points = [
         (GridPoint(request.kernels[i], request.lams[j]), float(scores[i, j]))
         for i, j in best_candidates(scores, request.ensemble)
     ]
-    others = [(p, score) for p, score in points if p != best.point][: request.ensemble - 1]
-    found: dict[GridPoint, Member] = {}
-    for kernel in dict.fromkeys(point.kernel for point, _ in others):
+    others = [(p, score) for p, score in points if p != found.best.point][: request.ensemble - 1]
+    members: dict[GridPoint, Member] = {}
+    # Kernels of one metric follow one another, so that one matrix of distances is in memory at a time.
+    metrics = list(dict.fromkeys(point.kernel.metric for point, _ in others))
+    every = dict.fromkeys(point.kernel for point, _ in others)
+    for kernel in sorted(every, key=lambda one: metrics.index(one.metric)):
         own = [(p, score) for p, score in others if p.kernel == kernel]
-        found |= {one.point: one for one in members_of_kernel(context, request, kernel, own)}
-    return tuple(found[p] for p, _ in others if p in found)
+        made = members_of_kernel(context, request, kernel, own, found.near)
+        members |= {one.point: one for one in made}
+    return tuple(members[p] for p, _ in others if p in members)
 
 
 def members_of_kernel(
@@ -62,22 +66,30 @@ def members_of_kernel(
     request: Request,
     kernel: Kernel,
     points: Sequence[tuple[GridPoint, float]],
+    near: Mapping[GridPoint, Array],
 ) -> list[Member]:
-    """Return the members with one kernel, which share its matrix."""
+    """Return the members with one kernel, which share its matrix; ``near`` has predictions that are known.
+
+    A member whose predictions are known takes one Cholesky factor.
+    """
     lams = np.array([point.lam for point, _ in points])
     if context.columns:
         columns = passes_for_choice(context.columns, request, kernel, float(lams.min()))
         context = replace(context, columns=columns)
+    elif keeps_few_matrices(context.learner.name, context.n):
+        context.points.keep_only(kernel.metric)
     learner, params = LEARNERS[context.learner.name], dict(context.learner.params)
     found = []
     with np.errstate(divide="raise", invalid="raise", over="raise"):
         try:
             problem = context.problem(kernel, lams)
             for i, (point, score) in enumerate(points):
-                targets, one = range(len(context.targets)), lams[[i]]
-                paths = [learner.path(problem.of_target(t, one), **params) for t in targets]
+                targets, one, held = range(len(context.targets)), lams[[i]], near.get(point)
+                its = problem if held is None else replace(problem, lams=one)
+                paths = [learner.path(its.of_target(t, one), **params) for t in targets]
                 fits = tuple(path.fit() for path in paths)
-                held = held_out_of(context, request.method, paths)
+                if held is None:
+                    held = held_out_of(context, request.method, paths)
                 found.append(Member(point, score, fits, held))
         except NUMERICAL:
             pass

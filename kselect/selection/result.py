@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,9 +40,9 @@ class Selection:
     A pair of kernel and ridge that is excluded or no candidate has an infinite score.
     ``seconds_fit`` is the time of the final fits only. A search by bounds knows only the scores near the best one,
     and has ``work``: the small part of the candidates that it had to fit. ``held_out`` (q, n) are the best
-    candidate's predictions by the criterion's own cross-validation, if the criterion made any. ``support`` are the
-    rows of the fits' coefficients, None for all rows. ``grown`` says which grids were extended, ``unseen`` are the
-    kernels that a time limit has left out.
+    candidate's predictions by the criterion's own cross-validation, if the criterion made any; ``near`` are those
+    of other candidates that the search formed on its way. ``support`` are the rows of the fits' coefficients, None
+    for all rows. ``grown`` says which grids were extended; ``unseen`` are the kernels that a time limit left out.
     """
 
     request: Request
@@ -53,6 +53,7 @@ class Selection:
     seconds_fit: float
     work: Work | None = None
     held_out: Array | None = None
+    near: Mapping[GridPoint, Array] = field(default_factory=dict)
     others: tuple[Member, ...] = ()
     grown: tuple[str, ...] = ()
     unseen: tuple[Kernel, ...] = ()

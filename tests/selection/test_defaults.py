@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from sklearn.model_selection import cross_val_predict
 import kselect.selection.candidates.agop as agop
 import kselect.selection.candidates.families as families
 import kselect.selection.compare as comparing
+import kselect.selection.ensemble as ensemble
 from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV
 from kselect.cli.main import cli
 from kselect.datasets.prepare import fit_preparation
@@ -31,6 +33,7 @@ from kselect.learners import Fit
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.splits import as_folds
+from kselect.search import pruned_gradients
 from kselect.selection.candidates.agop import learned_scale
 from kselect.selection.candidates.families import Rows, family_names, make_candidates
 from kselect.selection.candidates.relevances import relevances, scale_of
@@ -159,9 +162,23 @@ def test_a_grid_serves_every_family_that_has_it() -> None:
 # --- averages -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("search", ["grid", "pruned"])
-def test_the_average_against_its_definition(search: str) -> None:
+@pytest.fixture
+def many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small tables go the way of large ones."""
+    monkeypatch.setattr(pruned_gradients, "MANY", 0)
+    monkeypatch.setattr(pruned_gradients, "FEWER", 0)
+
+
+@pytest.mark.parametrize("way", ["grid", "pruned", "many rows"])
+def test_the_average_against_its_definition(way: str, request: pytest.FixtureRequest) -> None:
     """Its members, its predictions and its held-out predictions, by retraining every candidate."""
+    if way == "many rows":
+        request.getfixturevalue("many_rows")
+    compare_with_definition("grid" if way == "grid" else "pruned")
+
+
+def compare_with_definition(search: str) -> None:
+    """Compare the average of a search with its definition."""
     X, y = problem(40)
     request = request_for(X, y, "gaussian,laplacian", lam="1e-4:1e0", search=search)
     folds = make_folds(request.method, 40, 0, None)
@@ -177,6 +194,35 @@ def test_the_average_against_its_definition(search: str) -> None:
     np.testing.assert_allclose(mean_values(pairs, X, Z)[:, 0], values, rtol=1e-6, atol=1e-8)
     known = HeldOut(found, X, y[None], folds)
     np.testing.assert_allclose(known.decisions[0], held, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.usefixtures("many_rows")
+def test_members_take_the_predictions_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is trained again for them, even where a grid has grown."""
+    X, y = problem(40)
+    request = request_for(X, y, "gaussian,laplacian", lam="0.001,0.01", growing=frozenset({"lam"}))
+    folds = make_folds(request.method, 40, 0, None)
+    monkeypatch.setattr(ensemble, "held_out_of", None)
+    found = select(X, y[None], request, folds)
+    assert found.grown
+    assert len(found.members) > 2
+
+
+@pytest.mark.usefixtures("many_rows")
+def test_an_average_of_many_rows_keeps_three_matrices() -> None:
+    """The distances of one metric, one kernel, and one factor: with members of four metrics."""
+    X, y = problem(1000)
+    request = request_for(X, y, lam="1e-2:1e0")
+    request = replace(request, kernels=request.kernels[3::4])
+    folds = make_folds(request.method, len(X), 0, None)
+    tracemalloc.start()
+    try:
+        found = select(X, y[None], request, folds)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len({one.point.kernel.metric for one in found.members}) > 1
+    assert most / (8 * len(X) ** 2) < 3.4  # vectors of all ridges and folds take the rest
 
 
 def test_the_size_of_an_average() -> None:

@@ -131,13 +131,17 @@ def with_kernels(
 
 def merged(found: Selection, strip: Selection, request: Request, scores: Array) -> Selection:
     """Return the selection on both grids; of equal scores the earlier one stays."""
-    better = strip if strip.score < found.score else found
+    better, worse = (strip, found) if strip.score < found.score else (found, strip)
     excluded = (*found.best.excluded, *strip.best.excluded)
+    near = {**found.near, **strip.near}
+    if worse.held_out is not None:
+        near[worse.best.point] = worse.held_out
     return replace(
         better,
         request=request,
         scores=scores,
         best=replace(better.best, excluded=excluded),
+        near=near,
         seconds=found.seconds + strip.seconds,
         seconds_fit=found.seconds_fit + strip.seconds_fit,
         work=both(found.work, strip.work),
