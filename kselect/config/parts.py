@@ -16,6 +16,7 @@ from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest
 from kselect.grids import LARGEST_GRID, parse_grid
 from kselect.kernels import KERNELS, Kernel
+from kselect.kernels.default_families import AUTO, default_candidates
 from kselect.learners import LEARNERS
 from kselect.registry import Part
 from kselect.search.continuous import SEARCHES
@@ -57,10 +58,13 @@ def unknown_parameter(owner: str, name: str, known: list[str]) -> str:
 
 
 def read_kernels(value: object) -> tuple[Kernel, ...]:
-    """Return all kernels of the grids in ``{gaussian: {tau: GRID}, linear: {}}``."""
+    """Return all kernels of the grids in ``{gaussian: {tau: GRID}, linear: {}}``, or those of ``auto``."""
+    if value == AUTO:
+        return default_candidates()
     if not isinstance(value, dict) or not value:
         shown = describe(value or None)
-        raise ConfigError(f"must be a mapping such as {{gaussian: {{tau: 2^-6:2^6}}}}, not {shown}")
+        usual = "must be auto, or a mapping such as {gaussian: {tau: 2^-6:2^6}}"
+        raise ConfigError(f"{usual}, not {shown}")
     found: list[Kernel] = []
     problems: list[KeyProblem] = []
     for name, grids in value.items():

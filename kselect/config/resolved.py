@@ -17,6 +17,7 @@ from kselect.datasets.dataset import OwnInfo
 from kselect.errors import ConfigError, brief
 from kselect.formats import CONFIG
 from kselect.grids import show_grid, show_number
+from kselect.kernels.default_families import AUTO, is_auto
 
 # The keys that all results of a folder share: a config that differs in one of them does not belong to it.
 PROTOCOL = (
@@ -159,13 +160,14 @@ def spelt_out(config: ConfigFile, document: Document) -> dict[str, Any]:
         for parameter, value in kernel.parameters.items():
             if plain(value) not in grid[parameter]:
                 grid[parameter].append(plain(value))
+    kernels = AUTO if is_auto(config.kernels) else grids or None
     written |= {
         "learner": {
             task: {choice.name: {k: plain(v) for k, v in choice.params}}
             for task, choice in config.learner
         },
         "train": "given" if config.train is None else config.train,
-        "kernels": grids or None,
+        "kernels": kernels,
         "lam": {config.lam.mode: lams, "unit": config.lam.unit} if lams else None,
     }
     return {k: v for k, v in written.items() if v is not None and v != ()}

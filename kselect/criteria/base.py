@@ -70,10 +70,10 @@ class Criterion(Part):
         if learner.lacks(self.need, columns=columns):
             where = " on Nystrom columns" if columns else ""
             yield f"{name} needs {WORDS[self.need]}, which {learner.name} does not have{where}"
-        for kernel in dict.fromkeys(kernels):
-            if self.kernels is not None and kernel not in self.kernels:
-                valid = ", ".join(sorted(self.kernels))
-                yield f"{name} works with the kernel {valid} only, not with {kernel}"
+        others = [k for k in dict.fromkeys(kernels) if self.kernels and k not in self.kernels]
+        if self.kernels and others:
+            valid = ", ".join(sorted(self.kernels))
+            yield f"{name} works with the kernel {valid} only, not with {', '.join(others)}"
 
 
 CRITERIA: Registry[Criterion] = Registry(

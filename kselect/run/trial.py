@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -23,7 +23,8 @@ from kselect.datasets.prepare import apply_scale, fit_preparation, fit_scale
 from kselect.datasets.splits import Split, draw_split
 from kselect.errors import KselectError, TrialError
 from kselect.estimators import run_estimator
-from kselect.kernels import Points
+from kselect.kernels import Kernel, Points
+from kselect.kernels.default_families import kernels_for
 from kselect.learners import LEARNERS, Fit
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 # The folds whose held-out decision values give the slope of the probabilities.
 CALIBRATION_FOLDS = 5
+UNWEIGHTED = "all features are equally relevant, so there is no kernel on weighted features"
 # Each worker reads a data set only once.
 load = lru_cache(maxsize=4)(read_dataset)
 
@@ -45,6 +47,7 @@ load = lru_cache(maxsize=4)(read_dataset)
 class PreparedSplit:
     """A split with its training context, and its scaled test rows with their targets (q, rows).
 
+    ``candidates`` maps each kernel of the context to the candidate of the config that it stands for.
     Numbers of the data are ``centre + unit * target``; errors are in the unit of the data. ``scorer`` replaces the
     loss on the test rows.
     """
@@ -54,9 +57,27 @@ class PreparedSplit:
     context: TrainingContext
     test: Array
     targets: Array
+    candidates: Mapping[Kernel, Kernel]
     unit: float = 1.0
     centre: float = 0.0
     scorer: Scorer | None = None
+
+    def as_written(self, found: BestPoint) -> BestPoint:
+        """Return a best point with the config's candidates for kernels, as records name them.
+
+        A width relative to the median distance comes with its value on these training rows.
+        """
+
+        def named(point: GridPoint) -> GridPoint:
+            candidate = self.candidates.get(point.kernel, point.kernel)
+            if candidate is point.kernel:
+                return point
+            values = point.kernel.parameters.items()
+            own = tuple((k, v) for k, v in values if k not in candidate.parameters)
+            return GridPoint(candidate, point.lam, (*point.tuned, *own))
+
+        excluded = tuple((named(point), why) for point, why in found.excluded)
+        return replace(found, point=named(found.point), excluded=excluded)
 
     def error(self, decisions: Array, slope: float | None = None) -> float:
         """Return the mean test loss; for several classes, the share of rows with another at least as strong.
@@ -122,7 +143,7 @@ def run_trial(experiment: Experiment, trial: Trial) -> Job:
     if probes:
         records += probed(experiment, maker, probes, parts, found)
     if surveys:
-        records += surveyed(maker, surveys, context)
+        records += surveyed(maker, surveys, parts, experiment.kernels)
     if lookers:
         demand = {m: experiment.settings_of(m) for m in lookers}
         records += tested(maker, parts, lowest_on_test(parts, demand))
@@ -164,8 +185,11 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
             f"the training part holds one class only ({y_train[0]:g}, {len(y_train)} rows); "
             "set stratify: true, or leave this split out"
         )
+    columns = None
     if data.frame is not None:
-        X, _ = fit_preparation(data.frame, experiment.scale, split.train).transform(data.frame)
+        preparation = fit_preparation(data.frame, experiment.scale, split.train)
+        X, _ = preparation.transform(data.frame)
+        columns = preparation.column_of_feature
     else:
         fit_rows = data.X if experiment.scale_on == "all" else data.X[split.train]
         X = apply_scale(data.X, *fit_scale(fit_rows, experiment.scale))
@@ -176,18 +200,21 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
         if not spread > 0.0:
             raise TrialError(f"all targets of the training part are {centre:g}")
         targets, y_train, unit = (targets - centre) / spread, (y_train - centre) / spread, spread
+    trained = X[split.train], targets[:, split.train]
+    candidates = kernels_for(experiment.kernels, *trained, columns)
     context = TrainingContext(
-        X=X[split.train],
-        targets=targets[:, split.train],
+        *trained,
         task=data.task,
-        kernels=experiment.kernels,
+        kernels=tuple(candidates),
         ridges=experiment.lam,
         learner=dict(experiment.learners)[data.task],
         ridge=experiment.ridge,
         stream=streams,
     )
     tested = X[split.test], targets[:, split.test]
-    return PreparedSplit(split, y_train, context, *tested, unit, centre, experiment.scorer)
+    return PreparedSplit(
+        *(split, y_train, context, *tested, candidates, unit, centre, experiment.scorer)
+    )
 
 
 def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator[Record]:
@@ -220,7 +247,7 @@ def tested(maker: RecordMaker, parts: PreparedSplit, found: Results) -> Iterator
             failure = SearchFailure(f"at {best.point.text}: {reason(problem)}")
             yield maker.record(method, setting, failure)
         else:
-            yield maker.record(method, setting, best, error)
+            yield maker.record(method, setting, parts.as_written(best), error)
 
 
 def estimated(maker: RecordMaker, parts: PreparedSplit, method: Method) -> Record:
@@ -278,7 +305,7 @@ def probed(
             elif method.fixed and method.criterion in CRITERIA:
                 fitted[method, setting] = BestPoint(point, value, fits_at(context, point))
             else:
-                yield maker.record(method, setting, BestPoint(point, value, ()))
+                yield maker.record(method, setting, parts.as_written(BestPoint(point, value, ())))
         yield from tested(maker, parts, fitted)
 
 
@@ -312,16 +339,27 @@ def lowest_on_test(parts: PreparedSplit, demand: Demand) -> Results:
 
 
 def surveyed(
-    maker: RecordMaker, methods: tuple[Method, ...], context: TrainingContext
+    maker: RecordMaker,
+    methods: tuple[Method, ...],
+    parts: PreparedSplit,
+    candidates: tuple[Kernel, ...],
 ) -> Iterator[Record]:
     """Yield the scores at all grid points of the methods that keep them; an infinite score has its reason."""
+    context = parts.context
     for visit in score_kernels(context, methods):
         points = [GridPoint(visit.kernel, lam) for lam in context.lams]
         for method in methods:
             scores, reasons = visit.scores[method].tolist(), visit.reasons[method]
-            for i, setting in enumerate(context.ridges.settings(visit.kernel.text)):
-                best = BestPoint(points[i], scores[i], ())
+            text = parts.candidates[visit.kernel].text
+            for i, setting in enumerate(context.ridges.settings(text)):
+                best = parts.as_written(BestPoint(points[i], scores[i], ()))
                 yield maker.record(method, setting, best, no_score=reasons.get(i, ""))
+    for candidate in [c for c in candidates if c not in parts.candidates.values()]:
+        for method in methods:
+            settings = context.ridges.settings(candidate.text)
+            for setting, lam in zip(settings, context.lams, strict=True):
+                best = BestPoint(GridPoint(candidate, lam), np.inf, ())
+                yield maker.record(method, setting, best, no_score=UNWEIGHTED)
 
 
 def failed_job(experiment: Experiment, trial: Trial, why: str, traceback: str = "") -> Job:

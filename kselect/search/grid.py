@@ -360,10 +360,11 @@ def edges_of(
 ) -> tuple[Edge, ...]:
     """Return every edge of the grid that a choice lies on; a grid of one value has no edge.
 
-    The grid of a kernel parameter is formed by the kernels of the same class. Pass a fixed ridge as the only one of
+    The grid of a kernel parameter is formed by the kernels of the same metric: the power of the relevances has no
+    edge. Pass a fixed ridge as the only one of
     ``lams``: it then has no edge.
     """
-    family = [k.parameters for k in kernels if type(k) is type(kernel)]
+    family = [k.parameters for k in kernels if k.metric == kernel.metric]
     axes: list[tuple[Axis, str, float, Sequence[float]]] = [
         *(("kernel", name, x, [p[name] for p in family]) for name, x in kernel.parameters.items()),
         ("lam", "lam", lam, lams),

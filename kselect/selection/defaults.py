@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-AUTO = "auto"
+from kselect.kernels import default_families
+
+AUTO = default_families.AUTO
 LEARNER = "lssvm"
 CRITERION = "5-CV"
 KERNEL = AUTO

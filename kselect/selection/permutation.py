@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
+from kselect.kernels.relevances import relevances
 from kselect.learners import LEARNERS, Fit
 from kselect.learners.base import WithoutFolds
 from kselect.numerics.folds import Folds, stream
@@ -27,7 +28,6 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.splits import Splits, tested_rows, weights_of
 from kselect.numerics.weights import mean_loss
 from kselect.search.training_context import TrainingContext
-from kselect.selection.candidates.relevances import relevances
 from kselect.selection.columns import passes_for_choice
 from kselect.selection.common_scale import scaled_fits
 from kselect.selection.held_out import HeldOut, row_qualities, variance_of

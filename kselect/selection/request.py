@@ -16,6 +16,7 @@ from kselect.datasets.registry import Task
 from kselect.errors import ConfigError, nearest, quoted
 from kselect.grids import parse_grid
 from kselect.kernels import KERNELS, Kernel, Points
+from kselect.kernels.default_families import rows_of_scale
 from kselect.kernels.sums import is_learned, is_sum, parts_of, sum_name
 from kselect.learners import LEARNERS, Learner
 from kselect.learners.blocks import RowBlocks
@@ -28,7 +29,6 @@ from kselect.search.continuous import LEARNER, SEARCHES, ContinuousSearch
 from kselect.selection.defaults import AUTO, LAM, MOST_MEMBERS
 
 GridSpec = str | int | float | Sequence[str | int | float]
-SAMPLED = 500  # rows whose distances give the scale of the data
 # Kernel parameters learned with the model (first level of inference): FLKL, or 7-FLKL for seven folds.
 FLKL = re.compile(r"(?:([1-9][0-9]{0,8})-)?FLKL")
 FLKL_FOLDS = 5
@@ -187,7 +187,7 @@ def make_parts(
 
 def sampled_points(X: Array | RowBlocks) -> Points:
     """Return some random rows, whose distances give the scale of the data."""
-    return Points(take_rows(X, stream(0, "scale").permutation(len(X))[:SAMPLED]))
+    return Points(take_rows(X, rows_of_scale(len(X))))
 
 
 def take_rows(X: Array | RowBlocks, rows: Index) -> Array:

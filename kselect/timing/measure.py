@@ -251,7 +251,7 @@ def sweep(selection: TimedSelection, budget: float) -> tuple[Seconds, Array]:
     The other pieces are extrapolated from the mean, and their scores are NaN.
     """
     experiment, (rows, _) = selection.training.experiment, selection.training.shape
-    widths = len(experiment.kernels)
+    widths = len(selection.training.parts.context.kernels)
     scores = np.full(
         (widths, selection.pieces, len(experiment.lam.values) // selection.pieces), np.nan
     )

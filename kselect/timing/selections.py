@@ -13,6 +13,7 @@ from kselect.core.grid_point import SearchFailure
 from kselect.core.method import SELECTED, Choice, Method
 from kselect.datasets.dataset import Source
 from kselect.errors import TrialError
+from kselect.kernels.base import warm
 from kselect.numerics.linalg import Array
 from kselect.run.trial import PreparedSplit, load, prepare
 from kselect.search.continuous import search_continuously
@@ -48,8 +49,7 @@ class Training:
     def context(self) -> TrainingContext:
         """Return a new context that caches only what all kernels share, such as distances."""
         found = self.bare()
-        for kernel in found.kernels:
-            kernel.shared(found.points)
+        warm(found.points, found.kernels)
         return found
 
     def learner(self, method: Method) -> Choice:

@@ -28,6 +28,7 @@ from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError
 from kselect.kernels import Points
 from kselect.kernels.gaussian import Gaussian
+from kselect.kernels.relevances import relevances, scale_of
 from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
 from kselect.numerics.folds import draw_folds, stream
@@ -36,7 +37,6 @@ from kselect.numerics.splits import as_folds
 from kselect.search import pruned_gradients
 from kselect.selection.candidates.agop import learned_scale
 from kselect.selection.candidates.families import Rows, family_names, make_candidates
-from kselect.selection.candidates.relevances import relevances, scale_of
 from kselect.selection.compare import outer_decisions
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut

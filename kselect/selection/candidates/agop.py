@@ -21,13 +21,13 @@ import numpy as np
 
 from kselect.errors import ConfigError
 from kselect.kernels import Kernel, Points
+from kselect.kernels.default_families import Family
 from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.weighted import Weighted
 from kselect.learners import Fit
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.linalg import Array
 from kselect.selection.candidates.extension import merged
-from kselect.selection.candidates.families import Family
 from kselect.selection.request import Request, sampled_points
 from kselect.selection.result import Selection
 

@@ -1,9 +1,7 @@
 """The kernels that a selection chooses among: named families, each with its grid, or the default families.
 
 A family is a kernel over the grid of its parameters: ``gaussian``, or ``weighted-gaussian`` on features that are
-multiplied by powers of their relevance. The default, ``auto``, are the Gaussian and the Laplacian kernel, each on
-features as they are and on weighted ones; a study on 57 real tables found it. A table with one feature, or with
-features of equal relevance, needs no weighted ones.
+multiplied by powers of their relevance. The default, ``auto``, are the families of ``kernels/default_families.py``.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ import numpy as np
 
 from kselect.errors import ConfigError, nearest
 from kselect.kernels import KERNELS, Kernel, Points
+from kselect.kernels.default_families import DEFAULT, PREFIX, Family, default_kernels
+from kselect.kernels.relevances import relevances, scale_of, typical_rows
 from kselect.kernels.sums import is_sum
-from kselect.kernels.weighted import WEIGHTED, Weighted
+from kselect.kernels.weighted import Weighted
 from kselect.learners.blocks import RowBlocks
-from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
-from kselect.selection.candidates.relevances import relevances, scale_of
 from kselect.selection.defaults import AUTO
 from kselect.selection.request import (
     GridSpec,
@@ -35,41 +33,8 @@ from kselect.selection.request import (
     take_rows,
 )
 
-PREFIX = f"{WEIGHTED}-"
 ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 POWER = "power"
-# The relevances of a larger table come from this many random rows of it.
-MOST_ROWS = 20_000
-
-
-@dataclass(frozen=True)
-class Family:
-    """The default grid of a kernel: powers of two times the median distance, for each power of the relevances."""
-
-    kernel: str
-    below: int
-    above: int
-    powers: tuple[float, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name, as in ``weighted-gaussian``."""
-        return f"{PREFIX}{self.kernel}" if self.powers else self.kernel
-
-    def kernels(self, points: Points) -> Iterator[Kernel]:
-        """Yield the kernels around the median distance of some rows."""
-        cls = KERNELS.find(self.kernel)
-        for name, median in cls.typical(points).items():
-            for exponent in range(-self.below, self.above + 1):
-                yield cls.of({name: median * 2.0**exponent})
-
-
-DEFAULT = (
-    Family("gaussian", 4, 2),
-    Family("laplacian", 1, 4),
-    Family("laplacian", 1, 4, (0.5, 1.0)),
-    Family("gaussian", 3, 3, (0.5,)),
-)
 
 
 @dataclass(frozen=True)
@@ -91,11 +56,8 @@ class Rows:
 
     def relevances(self) -> tuple[float, ...]:
         """Return the relevance of each feature, from some of the rows if there are many."""
-        n = self.targets.shape[1]
-        if n <= MOST_ROWS and isinstance(self.X, np.ndarray):
-            return relevances(self.X, self.targets, self.columns)
-        some = np.sort(stream(0, "rows").permutation(n)[:MOST_ROWS])
-        return relevances(take_rows(self.X, some), self.targets[:, some], self.columns)
+        rows = typical_rows(self.targets.shape[1])
+        return relevances(take_rows(self.X, rows), self.targets[:, rows], self.columns)
 
 
 def family_names(kernel: str | Sequence[str], given: Mapping[str, object]) -> tuple[str, ...]:
@@ -152,18 +114,6 @@ def make_candidates(
 def growing(kernels: Sequence[Kernel], given: Mapping[str, object]) -> frozenset[str]:
     """Return the parameters of kernels whose grid nobody has given."""
     return frozenset(p for k in kernels for p in k.parameters if p not in given) - {POWER}
-
-
-def default_kernels(points: Points, relevant: tuple[float, ...]) -> Iterator[Kernel]:
-    """Yield the kernels of the default families around the distances of some rows."""
-    for one in DEFAULT:
-        if not one.powers:
-            yield from one.kernels(points)
-        elif len(set(relevant)) > 1:
-            for power in one.powers:
-                scale = scale_of(relevant, power)
-                for inner in one.kernels(points.scaled(scale)):
-                    yield Weighted(inner, scale, power)
 
 
 def family(

@@ -17,6 +17,8 @@ BINS, MOST_VALUES = 10, 12
 FOLDS = 5
 # The rows' worth by which the mean of a bin is drawn towards the mean of all rows.
 DRAWN = 3.0
+# The relevances of a larger table come from this many random rows of it.
+MOST_ROWS = 20_000
 # Added to a relevance, so that a feature without one keeps some weight.
 FLOOR = 0.01
 
@@ -34,6 +36,13 @@ def relevances(X: Array, targets: Array, columns: Index | None = None) -> tuple[
         bins = bins_of(X[:, features])
         found[features] = explained(bins, targets, folds).mean()
     return tuple(found.tolist())
+
+
+def typical_rows(n: int) -> Index:
+    """Return the rows, out of n, that give the relevances: all of them, or some random ones of many."""
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    return np.sort(stream(0, "rows").permutation(n)[:MOST_ROWS])
 
 
 def bins_of(values: Array) -> Index:
