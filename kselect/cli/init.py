@@ -24,7 +24,7 @@ from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import reason, write_named
 from kselect.packaged import packaged
-from kselect.selection.defaults import LAM, LEARNER
+from kselect.selection.defaults import CRITERION, KERNEL, LAM, LEARNER
 
 EPILOG = """\b
 Examples:
@@ -55,17 +55,17 @@ splits: 10                      # number of random splits; if you add more later
 stratify: {stratify}                 # true: train on the same share of every class
 seed: 0                         # same seed, same splits and folds
 
-# The candidates are all pairs of a kernel and a lam from these grids.
-kernels:
-  gaussian: {{tau: 2^-4:2^10}}    # exp(-||x - x'||^2 / (2 tau))
-  laplacian: {{width: 2^-1:2^8}}  # exp(-||x - x'||_1 / width)
+# The candidates are all pairs of a kernel and a lam. These two, the learner and the scale are the defaults of
+# `kselect select` too, which in addition widens grids and, for numbers, averages the best candidates.
+kernels: {kernels}                   # Gaussian and Laplacian kernels, on plain and on relevance-weighted features;
+                                # or grids: {{gaussian: {{tau: 2^-4:2^10}}, laplacian: {{width: 2^-1:2^8}}}}
 lam: {{select: {lam}}}       # the ridge is n lam; {{fixed: ...}} reports each lam instead of selecting one
 
 loss: squared                   # the loss that the criteria average: squared, zero-one or hinge
 
 # The criteria to compare. The number in a name is the number of folds; parameters go in braces:
 # {{5-KS: {{eta: 2}}}}.
-criteria: [5-CV, 10-CV, ELOO, GCV, 5-KS]
+criteria: [{criterion}, 10-CV, ELOO, GCV, 5-KS]
 
 # Paths are relative to this file. An entry may also list columns under the keys drop, categorical and numeric. Its
 # key missing says what to do with missing values: impute, drop or error. Data sets of kselect may be added by name.
@@ -210,7 +210,9 @@ def config_text(inspected: Sequence[InspectedFile], output: Path) -> str:
         name=name,
         results=f"results/{name}",
         learner=LEARNER,
+        kernels=KERNEL,
         lam=LAM,
+        criterion=CRITERION,
         stratify="true " if tasks == {"classification"} else "false",
         datasets="\n".join(f"  {line}" for line in entries),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -47,9 +47,8 @@ load = lru_cache(maxsize=4)(read_dataset)
 class PreparedSplit:
     """A split with its training context, and its scaled test rows with their targets (q, rows).
 
-    ``candidates`` maps each kernel of the context to the candidate of the config that it stands for.
     Numbers of the data are ``centre + unit * target``; errors are in the unit of the data. ``scorer`` replaces the
-    loss on the test rows.
+    loss on the test rows. ``candidates`` has the candidate of the config for each kernel of the context.
     """
 
     rows: Split
@@ -57,10 +56,10 @@ class PreparedSplit:
     context: TrainingContext
     test: Array
     targets: Array
-    candidates: Mapping[Kernel, Kernel]
     unit: float = 1.0
     centre: float = 0.0
     scorer: Scorer | None = None
+    candidates: Mapping[Kernel, Kernel] = field(default_factory=dict)
 
     def as_written(self, found: BestPoint) -> BestPoint:
         """Return a best point with the config's candidates for kernels, as records name them.
@@ -213,7 +212,7 @@ def prepare(experiment: Experiment, data: DataSet, number: int) -> PreparedSplit
     )
     tested = X[split.test], targets[:, split.test]
     return PreparedSplit(
-        *(split, y_train, context, *tested, candidates, unit, centre, experiment.scorer)
+        *(split, y_train, context, *tested, unit, centre, experiment.scorer, candidates)
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ from kselect.cli.init import name_for
 from kselect.cli.main import cli
 from kselect.config.load import load_config
 from kselect.core.claim import KEYS
+from kselect.kernels.default_families import default_candidates
 from kselect.report import style
 from kselect.report.sections import FIGURES
-from kselect.selection.defaults import LEARNER
+from kselect.selection.defaults import CRITERION, KERNEL, LAM, LEARNER
+from kselect.selection.own_data import read_table
+from kselect.selection.request import make_request
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +47,24 @@ def test_the_config_is_valid(tmp_path: Path) -> None:
     assert experiment.datasets == ("my-prices", "heart-2")
     assert [info.task for info in experiment.own] == ["regression", "classification"]
     assert experiment.scale_on == "train"
+
+
+def test_the_defaults_are_those_of_a_selection(tmp_path: Path) -> None:
+    """Learner, kernels, ridges, scale and the first criterion with its parameters are those of ``select``."""
+    typed("heart.csv")
+    experiment = load_config(tmp_path / "my.yaml", FIGURES)
     assert {learner.name for _, learner in experiment.learners} == {LEARNER}
-    assert {kernel.name for kernel in experiment.kernels} == {"gaussian", "laplacian"}
+    assert experiment.kernels == default_candidates()
+    request = make_request(
+        *(LEARNER, CRITERION, KERNEL, (), LAM),
+        task="classification",
+        params={},
+        loss=None,
+    )
+    assert experiment.lam.values == request.lams
+    assert experiment.scale == inspect.signature(read_table).parameters["scale"].default
+    first = experiment.table[0]
+    assert (first.label, first.params) == (CRITERION, request.method.params)
 
 
 def test_every_key_has_a_comment(tmp_path: Path) -> None:

@@ -57,10 +57,9 @@ class Fake:
     def __init__(
         self, clock: Clock, pieces: int = 4, unit: float = 1.0, *, fitted: bool = False
     ) -> None:
-        experiment = SimpleNamespace(
-            kernels=(None,) * 6, lam=SimpleNamespace(values=(0.0,) * pieces)
-        )
-        self.training: Any = SimpleNamespace(experiment=experiment, shape=(10, 2))
+        experiment = SimpleNamespace(lam=SimpleNamespace(values=(0.0,) * pieces))
+        parts = SimpleNamespace(context=SimpleNamespace(kernels=(None,) * 6))
+        self.training: Any = SimpleNamespace(experiment=experiment, parts=parts, shape=(10, 2))
         self.pieces, self.clock, self.unit = pieces, clock, unit
         self.fits, self.fitted = Stopwatch(), fitted
         self.prepared: list[int] = []
