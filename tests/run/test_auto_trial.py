@@ -46,7 +46,7 @@ def table(seed: int = 3, columns: int = 4) -> list[list[str]]:
     """Return rows of which the first column and a category matter, with a number as the target."""
     rng = np.random.default_rng(seed)
     X, port = rng.normal(size=(N, columns)), rng.integers(3, size=N)
-    y = np.sin(2 * X[:, 0]) + 0.7 * (port == 1) + 0.3 * rng.normal(size=N)
+    y = np.sin(2 * X[:, 0]) + 1.5 * (port == 1) + 0.3 * rng.normal(size=N)
     return [
         [*(f"{v:.4f}" for v in x), *(["abc"[p]] if columns > 1 else []), f"{target:.4f}"]
         for x, p, target in zip(X, port, y, strict=True)
