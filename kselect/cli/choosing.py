@@ -17,7 +17,7 @@ from kselect.cli.row_flags import asked_of_rows, check_row_flags
 from kselect.datasets.content import content_limit
 from kselect.datasets.registry import Task
 from kselect.datasets.table.assignment import names_asked
-from kselect.datasets.table.frames import read_like
+from kselect.datasets.table.further_files import read_like
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, TrialError, printable, quoted
 from kselect.files import read_regular, reason

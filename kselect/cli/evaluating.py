@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kselect.cli.flags import LOADED_PLUGIN, PATH
-from kselect.datasets.table.frames import read_like, read_weighted
+from kselect.datasets.table.further_files import read_like, read_weighted
 from kselect.errors import printable
 from kselect.numerics.linalg import Array
 from kselect.selection.evaluation import evaluated

@@ -13,7 +13,7 @@ import click
 from kselect.cli.choice import all_data_lines, choice_facts, choice_lines, model_line, write_page
 from kselect.cli.choosing import Chosen, choose, search_flag
 from kselect.cli.flags import LOADED_PLUGIN, PATH, REPORT, SelectionCommand, selection_options
-from kselect.datasets.table.frames import read_identified, read_like
+from kselect.datasets.table.further_files import read_identified, read_like
 from kselect.datasets.table.raw_table import decision_lines
 from kselect.datasets.table.written_values import is_finite
 from kselect.errors import ConfigError, DataError, TrialError, printable

@@ -472,7 +472,7 @@ PREDICT = """
 import sys
 from pathlib import Path
 import numpy as np
-from kselect.datasets.table.frames import read_like
+from kselect.datasets.table.further_files import read_like
 from kselect.selection.model_file import read_model
 from kselect.selection.saved_model import decision
 for file, name in zip(sys.argv[1::2], sys.argv[2::2]):

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import kselect.selection.result as result
 from kselect.core.method import Choice
 from kselect.datasets.prepare import fit_preparation
-from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.further_files import read_like
 from kselect.datasets.table.target import as_target
 from kselect.errors import DataError
 from kselect.formats import MODEL, OtherFormat
@@ -418,7 +419,7 @@ PREDICT = """
 import sys
 from pathlib import Path
 import numpy as np
-from kselect.datasets.table.frames import read_like
+from kselect.datasets.table.further_files import read_like
 from kselect.selection.model_file import read_model
 from kselect.selection.saved_model import decision
 model = read_model(Path(sys.argv[1]))

@@ -26,7 +26,8 @@ from kselect.datasets.table.arrow import (
     raw_of_frame,
     row_counts,
 )
-from kselect.datasets.table.frames import frame_of, infer_frame, open_table, raw_like
+from kselect.datasets.table.frames import infer_frame, open_table
+from kselect.datasets.table.further_files import frame_of, raw_like
 from kselect.datasets.table.more_formats import is_json_lines
 from kselect.datasets.table.raw_table import (
     FilePlace,

@@ -1,7 +1,6 @@
 """Read a user's table as a frame: typed features, a target, and a line about every decision.
 
-``read_frame`` infers what the columns are. ``read_like`` reads a further file, such as one to predict, with the
-schema of the file that a model was learned from.
+``read_frame`` infers what the columns are. ``further_files`` reads a file with the schema of another one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from kselect.datasets.table.assignment import (
     assign,
     names_asked,
     read_roles,
-    weights_of,
     without_weight,
 )
 from kselect.datasets.table.column_inference import (
@@ -53,12 +51,10 @@ from kselect.datasets.table.raw_table import (
     TargetNames,
     Texts,
     decision_lines,
-    read_labelled,
 )
-from kselect.datasets.table.read import is_header, one_line, read_raw, without_empty_end
-from kselect.datasets.table.target import distinct_values, read_targets, target_fields
+from kselect.datasets.table.read import is_header, read_raw, without_empty_end
+from kselect.datasets.table.target import distinct_values, read_targets
 from kselect.datasets.table.written_values import LEADING_ZERO, is_finite
-from kselect.errors import DataError, printable
 from kselect.grids import show_number
 from kselect.numerics.linalg import Array
 
@@ -67,7 +63,6 @@ MIRROR = (
     "it determines the target exactly; drop it with --drop COLUMN if it is a copy of the target"
 )
 CONSTANT = "the same value in every row"
-NAMES_SHOWN = 5
 NAMELESS = re.compile(r"Unnamed: ?[0-9]+|[Ii]ndex|level_0|row[ _.]?(?:names?|ids?|numbers?|nrs?)?")
 IDENTIFIER = re.compile(r"(?:.*[ _.-])?[iI][dD]|.*[a-z]I[dD]")
 INDEX = "dropped: it numbers the rows; keep it with --numeric COLUMN"
@@ -253,148 +248,3 @@ def column_remarks(
             text, detail = "two values, encoded as 0 and 1", f"{low} = 0, {high} = 1"
         found.append(ReadingDecision(spec.name, text, detail))
     return found
-
-
-# --- further files ------------------------------------------------------------------------------------------------
-
-
-def read_like(path: Path, schema: Schema) -> Frame:
-    """Read the rows of a file in the columns of a schema, and its target if it has one.
-
-    The names in the header line tell the columns, in any order; other columns are ignored. Without a header line
-    the positions do, and the target may be absent. Missing values stay: the preparation fills them in.
-    """
-    return frame_of(read_table_at(path, partial(raw_like, schema=schema)), schema)
-
-
-def read_identified(path: Path, schema: Schema, column: str) -> tuple[Frame, Sequence[str]]:
-    """Read the same, and one more column as text, which identifies the rows."""
-    raw = read_table_at(path, partial(raw_like, schema=schema))
-    if raw.form != "columns":
-        raise raw.place.error(f"svmlight has no column {column!r}")
-    return frame_of(raw, schema), column_text(raw, raw.find(column, " for --id")).fields
-
-
-def read_weighted(path: Path, schema: Schema, column: str) -> tuple[Frame, Array]:
-    """Read the same, and one more column with the weights of the rows."""
-    raw = read_table_at(path, partial(raw_like, schema=schema))
-    if raw.form != "columns":
-        raise raw.place.error(f"svmlight has no column {column!r}")
-    i = raw.find(column, " for --weights")
-    return frame_of(raw, schema), weights_of(raw, i, cache(partial(file_commas, raw)))
-
-
-def raw_like(file: UnpackedFile, schema: Schema) -> RawTable:
-    """Return the columns of a further file as text; refuse a file of another form."""
-    if schema.form != "columns":
-        return read_labelled(file, schema.form, schema.width)
-    known = {spec.name for spec in schema.columns} | set(schema.targets)
-
-    def has_names(rows: Sequence[Sequence[str]]) -> bool:
-        return schema.named and any(one_line(field) in known for field in rows[0])
-
-    raw = read_raw(file, has_names, columns=True)
-    if raw.form != "columns":
-        raise raw.place.error("svmlight, but the model has learned from columns")
-    if not schema.named and len(raw.names) > schema.width:
-        raw = without_empty_end(raw)
-    return raw
-
-
-def frame_of(raw: RawTable, schema: Schema) -> Frame:
-    """Return the features of a schema, and the target if it is there."""
-    data = read_data(raw, schema)
-    if schema.form != "columns":
-        labels = () if raw.labels is None else (raw.labels,)
-        return Frame(schema, data, labels, raw.place, raw.sha256, ())
-    targets, why = optional_targets(raw, schema)
-    frame = Frame(schema, data, targets, raw.place, raw.sha256, raw.decisions)
-    return frame.with_decisions([*gaps_of(frame), *why])
-
-
-def read_data(raw: RawTable, schema: Schema) -> tuple[Array | Texts, ...]:
-    """Read the features of a schema."""
-    commas = cache(partial(file_commas, raw))
-    positions = by_name(raw, schema) if schema.named else by_position(raw, schema)
-    pairs = zip(schema.columns, positions, strict=True)
-    return tuple(read_known(raw, spec, i, commas) for spec, i in pairs)
-
-
-def by_name(raw: RawTable, schema: Schema) -> list[int]:
-    """Return where the columns are; refuse a file that lacks one."""
-    names = [spec.name for spec in schema.columns]
-    lacking = [name for name in names if name not in raw.names]
-    more = len(lacking) - NAMES_SHOWN
-    listed = ", ".join(map(repr, lacking[:NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")
-    if len(lacking) == len(names):
-        raise raw.place.error(f"no header line with the columns of the model: {listed}")
-    if lacking:
-        column = "column" if len(lacking) == 1 else "columns"
-        raise raw.place.error(f"without the {column} {listed}, which the model needs")
-    return [raw.names.index(name) for name in names]
-
-
-def by_position(raw: RawTable, schema: Schema) -> list[int]:
-    """Return where the columns are in a file without a header line, which may lack the target."""
-    found, width = len(raw.names), schema.width
-    positions = [int(spec.name) - 1 for spec in schema.columns]
-    if found == width:
-        return positions
-    goals = [int(name) - 1 for name in schema.targets]
-    if found == width - len(goals) and schema.form == "columns":
-        return [i - sum(i > goal for goal in goals) for i in positions]
-    without = f"{width - len(goals)} without the target{'' if len(goals) == 1 else 's'}"
-    raise raw.place.error(f"{found} columns; the model has learned from {width}, or {without}")
-
-
-def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array | Texts:
-    """Read a feature of a known kind; refuse a file that states another kind."""
-    fields = raw.columns[i]
-    if isinstance(fields, np.ndarray) and "date" in {raw.kinds[i], spec.kind}:
-        if raw.kinds[i] != spec.kind:
-            raise raw.place.error(f"column {spec.name}: dates in one file, numbers in the other")
-        return fields
-    if isinstance(fields, np.ndarray) and spec.numeric:
-        if spec.kind == "number" and spec.form:
-            raise raw.place.error(f"column {spec.name}: numbers without the unit {spec.form}")
-        return fields
-    try:
-        return read_as(spec, column_text(raw, i, commas))
-    except DataError as error:
-        if spec.kind != "number" or spec.form:
-            raise
-        way = f"kselect fit --categorical {printable(spec.name)} reads them as categories"
-        raise DataError(
-            f"{error}, but the training data has numbers in this column; {way}"
-        ) from None
-
-
-def optional_targets(
-    raw: RawTable, schema: Schema
-) -> tuple[tuple[Fields, ...], list[ReadingDecision]]:
-    """Return the targets if the file has readable ones, since a prediction does not need them."""
-    if not schema.named and len(raw.names) < schema.width:
-        return (), []
-    found: list[Fields | None] = []
-    for name in schema.targets:
-        try:
-            found.append(known_target(raw, name, schema.named))
-        except DataError as error:
-            text = f"predictions are not compared with the target: {error}"
-            return (), [ReadingDecision(None, text)]
-    if all(fields is None for fields in found):
-        return (), []
-    unknown = [""] * len(raw.columns[0])
-    return tuple(unknown if fields is None else fields for fields in found), []
-
-
-def known_target(raw: RawTable, name: str, named: bool) -> Fields | None:
-    """Return the target of a name; None if the file lacks it, or if no row has a value."""
-    if named and name not in raw.names:
-        return None
-    i = raw.names.index(name) if named else int(name) - 1
-    fields = raw.columns[i]
-    if isinstance(fields, np.ndarray):
-        return None if np.isnan(fields).all() else fields
-    column = column_text(raw, i, partial(file_commas, raw))
-    return target_fields(column)[0] if column.counts else None

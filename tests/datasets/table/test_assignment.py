@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.further_files import read_like
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import DataError
 

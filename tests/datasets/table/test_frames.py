@@ -21,7 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.further_files import read_like
 from kselect.datasets.table.raw_table import (
     ColumnSpec,
     Frame,

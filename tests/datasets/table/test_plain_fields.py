@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kselect.datasets.table import plain_fields
-from kselect.datasets.table.frames import read_frame, read_like
+from kselect.datasets.table.frames import read_frame
+from kselect.datasets.table.further_files import read_like
 from kselect.datasets.table.plain_fields import PlainColumn, split_plainly
 from kselect.datasets.table.raw_table import Frame, TableOptions
 from kselect.datasets.table.target import as_target
