@@ -257,7 +257,7 @@ def support_vector_classification(
 def support_vector_regression(
     X: Array, *, seed: int, jobs: int, cv: Any = None, weighted: bool = False
 ) -> Any:
-    """Return a grid search over an SVM for numbers, which are scaled for it."""
+    """Return a grid search over an SVM for numbers, which are scaled for it, without the weights of rows."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVR

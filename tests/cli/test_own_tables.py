@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -281,3 +282,87 @@ def test_show_refuses_what_is_no_model() -> None:
     write_model(Path("model.npz"), replace(saved, choice={"n": 60}))
     said = "model.npz: a model file without the facts of its choice: fit the model again"
     assert refusal("show", "model.npz") == said
+
+
+def sheet(path: str, above: list[list[Any]], rows: list[list[Any]] | None = None) -> None:
+    """Write a sheet of Excel with rows above the table."""
+    book = openpyxl.Workbook()
+    for row in [
+        *above,
+        *(rows or [["a", "b", "y"], *([i % 7, i / 3, i * 1.5] for i in range(30))]),
+    ]:
+        book.active.append(row)
+    book.save(path)
+
+
+@pytest.mark.parametrize(
+    ("above", "said"),
+    [
+        ([["Sales"]], "skipped Sales above the table"),
+        ([["Sales"], []], "skipped Sales above the table"),
+        ([[None, "Sales"], ["All regions"], []], "skipped Sales and 1 more above the table"),
+    ],
+)
+def test_titles_above_a_sheet_are_skipped(above: list[list[Any]], said: str) -> None:
+    sheet("titled.xlsx", above)
+    frame = read_frame(Path("titled.xlsx"), "y")
+    assert [spec.name for spec in frame.columns] == ["a", "b"]
+    assert frame.n == 30
+    assert said in [decision.text for decision in frame.decisions]
+    sheet("wrong.xlsx", above, [["a", "y"], [1, 2], [2, "word"], [3, 4], [4, 5]])
+    assert refusal("select", "wrong.xlsx").startswith(f"wrong.xlsx:{len(above) + 3}: ")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["y"], *([i * 1.5] for i in range(9))],  # a single column has no title
+        [[3], *([i, i * 1.5] for i in range(9))],  # a number is no title
+        [["a", "y"], *([i % 4, i * 1.5] for i in range(9))],
+    ],
+)
+def test_a_sheet_without_title_is_read_from_its_first_row(rows: list[list[Any]]) -> None:
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    before = [row.copy() for row in cells]
+    assert more_formats.blank_titles(cells) == ""
+    assert cells == before
+
+
+@pytest.mark.parametrize("above", [["Region", "North"], ["Made", None, "by"]])
+def test_a_second_header_is_refused(above: list[Any]) -> None:
+    """Two filled cells above the header could be names: a person must say."""
+    sheet("two.xlsx", [above])
+    said = (
+        "two.xlsx:1: empty cells above 'a' and 'b': if row 2 holds the names of the columns, delete"
+    )
+    assert refusal("select", "two.xlsx").startswith(said)
+
+
+def test_a_gap_in_the_header_of_a_sheet_is_no_second_header() -> None:
+    sheet("gap.xlsx", [], [["a", None, "y"], *([i % 5, "uvw"[i % 3], i * 1.5] for i in range(30))])
+    frame = read_frame(Path("gap.xlsx"), "y")
+    assert [spec.name for spec in frame.columns] == ["a", "Unnamed: 1"]
+
+
+def test_strings_of_digits_in_json_lines_are_read_as_in_csv() -> None:
+    """A string and a number of the same digits are the same; leading zeros make categories."""
+    n = 40
+    columns = {
+        "digits": [str(i % 9) for i in range(n)],
+        "zeros": [f"{i % 4:03d}" for i in range(n)],
+        "large": [f"{10**17 + i * i}" for i in range(n)],
+        "grouped": [f"{1000 + 7 * i:,}" for i in range(n)],
+        "signed": [f"+{i % 6}" for i in range(n)],
+        "y": [str(1.5 * i) for i in range(n)],
+    }
+    rows = list(zip(*columns.values(), strict=True))
+    with Path("strings.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    lines = (json.dumps(dict(zip(columns, row, strict=True))) for row in rows)
+    Path("strings.jsonl").write_text("\n".join(lines))
+    one, other = (read_frame(Path(f"strings.{form}"), "y") for form in ("csv", "jsonl"))
+    assert one.columns == other.columns
+    assert one.decisions == other.decisions
+    for mine, others in zip(one.data, other.data, strict=True):
+        np.testing.assert_array_equal(mine, others)
+    assert {s.name for s in one.columns if not s.numeric} == {"zeros"}

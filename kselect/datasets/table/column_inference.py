@@ -341,7 +341,7 @@ def is_stray(column: ColumnText, words: Counter[str] | dict[str, int]) -> bool:
 
 
 def refuse_marked(column: ColumnText) -> None:
-    """Refuse amounts of money and the like, and decimal commas in a file whose delimiter is the comma."""
+    """Refuse amounts of money and the like, and decimal commas in a file that does not have them."""
     ways = f"write plain numbers, or --drop {column.name}"
     values = list(column.counts)
     odd = [value for value in values if not is_written(value, column.decimal_commas)]
@@ -351,5 +351,5 @@ def refuse_marked(column: ColumnText) -> None:
             raise column.error(f"{shown(found[0])} has {what}: {ways}", found[0])
     commas = [v for v in values if HAS_DECIMAL_COMMA.fullmatch(v)]
     if not column.decimal_commas and 2 * len(commas) > len(values):
-        what = "has a decimal comma where commas separate the columns"
+        what = "has a decimal comma, which is read only from Excel and between semicolons or tabs"
         raise column.error(f"{shown(commas[0])} {what}: {ways}", commas[0])

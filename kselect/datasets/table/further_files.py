@@ -25,7 +25,7 @@ from kselect.datasets.table.raw_table import (
 )
 from kselect.datasets.table.read import one_line, read_raw, without_empty_end
 from kselect.datasets.table.target import target_fields
-from kselect.errors import DataError, printable
+from kselect.errors import DataError, printable, quoted
 from kselect.numerics.linalg import Array
 
 NAMES_SHOWN = 5
@@ -61,10 +61,10 @@ def raw_like(file: UnpackedFile, schema: Schema) -> RawTable:
     """Return the columns of a further file as text; refuse a file of another form."""
     if schema.form != "columns":
         return read_labelled(file, schema.form, schema.width)
-    known = {spec.name for spec in schema.columns} | set(schema.targets)
+    known = {name.casefold() for name in (*(s.name for s in schema.columns), *schema.targets)}
 
     def has_names(rows: Sequence[Sequence[str]]) -> bool:
-        return schema.named and any(one_line(field) in known for field in rows[0])
+        return schema.named and any(one_line(field).casefold() in known for field in rows[0])
 
     raw = read_raw(file, has_names, columns=True)
     if raw.form != "columns":
@@ -99,12 +99,22 @@ def by_name(raw: RawTable, schema: Schema) -> list[int]:
     lacking = [name for name in names if name not in raw.names]
     more = len(lacking) - NAMES_SHOWN
     listed = ", ".join(map(repr, lacking[:NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")
-    if len(lacking) == len(names):
+    alike = other_case(lacking, raw)
+    if len(lacking) == len(names) and not alike:
         raise raw.place.error(f"no header line with the columns of the model: {listed}")
     if lacking:
         column = "column" if len(lacking) == 1 else "columns"
-        raise raw.place.error(f"without the {column} {listed}, which the model needs")
+        raise raw.place.error(f"without the {column} {listed}, which the model needs{alike}")
     return [raw.names.index(name) for name in names]
+
+
+def other_case(lacking: Sequence[str], raw: RawTable) -> str:
+    """Return a hint at a column of the file whose name differs from one that is lacking in case only."""
+    folded = {name.casefold(): name for name in raw.names}
+    for name in lacking:
+        if found := folded.get(name.casefold()):
+            return f"; rename {quoted(found)}, which differs from {quoted(name)} in case only"
+    return ""
 
 
 def by_position(raw: RawTable, schema: Schema) -> list[int]:

@@ -11,11 +11,12 @@ import zipfile
 from collections.abc import Iterable
 from datetime import date, datetime, time
 from importlib.util import find_spec
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
 from kselect.datasets.content import UnpackedFile, file_error
 from kselect.datasets.table.raw_table import FilePlace, RawTable
+from kselect.datasets.table.written_values import is_number
 from kselect.errors import brief, quoted
 from kselect.grids import show_number
 
@@ -118,7 +119,7 @@ def is_excel(file: UnpackedFile) -> bool:
 
 
 def excel_as_tabs(file: UnpackedFile) -> tuple[bytes, tuple[str, ...]]:
-    """Return the first sheet as text with tabs, and notes on other sheets and on formulas."""
+    """Return the first sheet as text with tabs, and notes on other sheets, on titles and on formulas."""
     if find_spec("openpyxl") is None:
         what = "Excel needs openpyxl (pip install 'kselect[excel]'), or save the sheet as CSV"
         raise file_error(file.path, what)
@@ -136,7 +137,39 @@ def excel_as_tabs(file: UnpackedFile) -> tuple[bytes, tuple[str, ...]]:
         what = (str(error).splitlines() or [type(error).__name__])[0]
         raise file_error(file.path, f"not a whole Excel file: {what}") from None
     other = f"read the first of {len(sheets)} sheets: {brief(sheets[0])}" if sheets[1:] else ""
-    return as_tabs(rows), tuple(filter(None, (other, unknown)))
+    skipped = blank_titles(rows)
+    refuse_second_header(file, rows)
+    return as_tabs(rows), tuple(filter(None, (other, skipped, unknown)))
+
+
+def blank_titles(rows: list[list[str]]) -> str:
+    """Empty the rows above the table that hold a text in one cell only; return a note that names them.
+
+    The rows stay, so that line numbers agree with the sheet.
+    """
+    filled = [list(filter(None, row)) for row in rows]
+    above = list(takewhile(lambda at: len(filled[at]) < 2, range(len(rows))))
+    titles = [text for at in above for text in filled[at]]
+    if len(above) == len(rows) or not titles or any(map(is_number, titles)):
+        return ""
+    for at in above:
+        rows[at] = []
+    more = f" and {len(titles) - 1} more" if titles[1:] else ""
+    return f"skipped {brief(titles[0])}{more} above the table"
+
+
+def refuse_second_header(file: UnpackedFile, rows: list[list[str]]) -> None:
+    """Raise an error if the first row has gaps and the second one, above numbers, holds nothing but names."""
+    found = [(at, row) for at, row in enumerate(rows, 1) if any(row)][:3]
+    if len(found) < 3:
+        return
+    (at, first), (below, second), (_, third) = found
+    width = max(len(list(filter(None, row))) for row in rows)
+    names = [name for name in dict.fromkeys(second) if name and not is_number(name)]
+    if any(first[1:]) and len(list(filter(None, first[1:]))) < width - 1 == len(names) - 1:
+        if any(map(is_number, third)):
+            what = f"empty cells above {quoted(names[0])} and {quoted(names[1])}: if row {below} holds the names"
+            raise file_error(file.path, f"{what} of the columns, delete the rows above it", at)
 
 
 def has_empty_column(rows: list[list[str]]) -> bool:

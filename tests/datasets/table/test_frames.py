@@ -538,7 +538,7 @@ def test_semicolons_between_decimal_commas_without_a_header(read: Read) -> None:
 
 def test_a_decimal_comma_where_commas_separate_is_refused(read: Read) -> None:
     with pytest.raises(
-        DataError, match=r"a\.csv:2: column c: '1,5' has a decimal comma where commas"
+        DataError, match=r"a\.csv:2: column c: '1,5' has a decimal comma, which is read"
     ):
         column(read, ['"1,5"', '"2,5"', '"3,25"'])
 
@@ -1167,6 +1167,10 @@ def test_a_dropped_index_may_stay_in_further_files(tmp_path: Path) -> None:
     [
         ("age,sex,zip\n1,m,01\n", "b.csv: without the column 'joined', which the model needs"),
         ("age,y\n1,m\n", "b.csv: without the columns 'sex', 'zip', 'joined', which the model needs"),
+        ("Age,sex,zip,Joined\n1,m,01,2004-01-01\n", "b.csv: without the columns 'age', 'joined', which the "
+         "model needs; rename 'Age', which differs from 'age' in case only"),
+        ("AGE,SEX,ZIP,JOINED\n1,m,01,2004-01-01\n", "b.csv: without the columns 'age', 'sex', 'zip', 'joined', "
+         "which the model needs; rename 'AGE', which differs from 'age' in case only"),
         ("1,m,01,2004-01-01\n", "b.csv: no header line with the columns of the model: 'age', 'sex', "),
         ("sex,zip,joined,age\nm,01,2004-01-01,x\n", "b.csv:2: column age: 'x' is not a finite number, "
          "but the training data has numbers in this column; kselect fit --categorical age reads them as c"),
