@@ -166,10 +166,10 @@ def refuse_second_header(file: UnpackedFile, rows: list[list[str]]) -> None:
     (at, first), (below, second), (_, third) = found
     width = max(len(list(filter(None, row))) for row in rows)
     names = [name for name in dict.fromkeys(second) if name and not is_number(name)]
-    if any(first[1:]) and len(list(filter(None, first[1:]))) < width - 1 == len(names) - 1:
-        if any(map(is_number, third)):
-            what = f"empty cells above {quoted(names[0])} and {quoted(names[1])}: if row {below} holds the names"
-            raise file_error(file.path, f"{what} of the columns, delete the rows above it", at)
+    gaps = any(first[1:]) and len(list(filter(None, first[1:]))) < width - 1
+    if gaps and len(names) == width and any(map(is_number, third)):
+        what = f"empty cells above {quoted(names[0])} and {quoted(names[1])}: if row {below} holds the names"
+        raise file_error(file.path, f"{what} of the columns, delete the rows above it", at)
 
 
 def has_empty_column(rows: list[list[str]]) -> bool:
