@@ -106,6 +106,8 @@ def select_command(
         check_page(report)
     if compare:
         click.echo(compare_criteria(file, compare, flags, as_json, contenders, report))
+        if report and not as_json:
+            click.echo(f"page: {report}")
         return
     if contenders:
         raise ConfigError("--contenders sets other learners next to criteria: add --compare")

@@ -86,7 +86,9 @@ def make(
         monkeypatch.setattr(sys, "argv", typed)
         with pytest.raises(SystemExit) as stop:
             main()
-        assert stop.value.code == 0, capsys.readouterr().err
+        printed = capsys.readouterr()
+        assert stop.value.code == 0, printed.err
+        assert printed.out.endswith("page: choice.html\n")
         assert seen[-1].command == shlex.join(typed)
         return Made(seen[-1], Path("choice.html").read_text(encoding="utf-8"))
 
