@@ -30,12 +30,13 @@ BAR = "{bar} {n_fmt}/{total_fmt} kernels, {elapsed} elapsed, {remaining} left"
 def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, int], None]]:
     """Show the progress of a selection on stderr; yield the function to call after each kernel.
 
-    In a terminal, a bar appears after two seconds and is removed at the end. If the first kernels show that the
+    The function takes the number of kernels done, which may rise by several at once, and their total. In a
+    terminal, a bar appears after two seconds and is removed at the end. If the first kernels show that the
     selection takes more than a minute, the hint is printed once.
     """
     from tqdm import tqdm
 
-    warm = time.monotonic() + WARMING
+    warm, before = time.monotonic() + WARMING, 0
     hinted = False
     with tqdm(
         total=kernels,
@@ -48,12 +49,13 @@ def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, in
     ) as bar:
 
         def step(done: int, total: int) -> None:
-            nonlocal warm, hinted
-            bar.update()
+            nonlocal warm, before, hinted
+            first = not bar.n
+            bar.update(done - bar.n)
             now = time.monotonic()
-            seconds = max(now - warm, 0.0) / max(done - 1, 1) * total
-            if done == 1:
-                warm = now
+            seconds = max(now - warm, 0.0) / max(done - before, 1) * total
+            if first:
+                warm, before = now, done
             if seconds > LONG_SECONDS and not hinted:
                 hinted = True
                 tqdm.write(f"about {clock(seconds)} in all; {hint()}", file=sys.stderr)

@@ -48,7 +48,7 @@ class ColumnPasses:
     kernels : the kernels of the search, in the order in which they are asked for.
     y : the targets (q, n).
     weights : the weights of the rows; None if all rows weigh the same.
-    watch : called with the number of kernels done and their total, which a pass over the rows raises evenly.
+    watch : called with the number of kernels done, which may rise by several at once, and their total.
     """
 
     rows: RowBlocks
@@ -131,9 +131,10 @@ class ColumnPasses:
 
         def after_block(done: int) -> None:
             share = min(1.0, done * BLOCK / self.rows.n)
-            while self._done < (at or 0) + int(share * (last - (at or 0))):
-                self._done += 1
-                self.watch(self._done, len(self.kernels))
+            reached = (at or 0) + int(share * (last - (at or 0)))
+            if self._done < reached:
+                self._done = reached
+                self.watch(reached, len(self.kernels))
 
         maps, y = [f for _, f in group], self.y
         if self.weights is not None:

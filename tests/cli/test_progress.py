@@ -65,6 +65,18 @@ def test_a_hint_above_a_minute(terminal: bool, monkeypatch: pytest.MonkeyPatch) 
     assert ("kernels" in found) is terminal
 
 
+def test_kernels_of_one_pass_are_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven kernels in eight seconds, three of them after loading: 33 kernels take a quarter of a minute."""
+    now = iter([0.0, 8.0, 16.0, 23.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with watched(33, lambda: "a hint") as watch:
+        for done in (7, 14, 20):
+            watch(done, 33)
+    assert stream.getvalue() == ""
+
+
 @pytest.mark.parametrize("first", [4.0, 20.0])
 def test_loading_is_no_work(first: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow first kernel does not stand for the others, unless it is slower than loading modules."""
