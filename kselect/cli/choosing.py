@@ -21,10 +21,11 @@ from kselect.datasets.table.further_files import read_like
 from kselect.datasets.table.raw_table import TableOptions
 from kselect.errors import ConfigError, DataError, TrialError, printable, quoted
 from kselect.files import read_regular, reason
+from kselect.kernels.weighted import POWER
 from kselect.learners import LEARNERS
 from kselect.numerics.linalg import Index
 from kselect.search.pruned import SQUARED
-from kselect.selection.candidates.families import POWER, Rows, family_names, make_candidates
+from kselect.selection.candidates.families import Rows, family_names, make_candidates
 from kselect.selection.engine import select
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData, read_own

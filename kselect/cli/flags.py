@@ -16,10 +16,10 @@ from kselect.datasets.prepare import TableScale
 from kselect.datasets.table.raw_table import TargetNames
 from kselect.errors import ConfigError
 from kselect.kernels import KERNELS
+from kselect.kernels.weighted import POWER
 from kselect.packaged import find_config
 from kselect.plugins import load_plugin
 from kselect.selection.candidates.agop import METRICS
-from kselect.selection.candidates.families import POWER
 from kselect.selection.columns import COLUMNS, USUAL_COLUMNS
 from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LAM, LEARNER
 from kselect.selection.request import kernel_grids

@@ -16,7 +16,7 @@ import numpy as np
 
 from kselect.kernels.base import KERNELS, Kernel, Points
 from kselect.kernels.relevances import relevances, scale_of, typical_rows
-from kselect.kernels.weighted import WEIGHTED, Weighted
+from kselect.kernels.weighted import POWER, WEIGHTED, Weighted
 from kselect.numerics.folds import stream
 from kselect.numerics.linalg import Array, Index
 
@@ -41,7 +41,7 @@ class Relative(Kernel):
     def __post_init__(self) -> None:
         weighted = self.power is not None
         object.__setattr__(self, "name", f"{PREFIX}{self.inner}" if weighted else self.inner)
-        power = {} if self.power is None else {"power": self.power}
+        power = {} if self.power is None else {POWER: self.power}
         self.describe({f"{self.parameter}{OVER_MEDIAN}": self.factor, **power})
 
     @property

@@ -11,6 +11,7 @@ from kselect.kernels.base import Kernel, Points
 from kselect.numerics.linalg import Array
 
 WEIGHTED = "weighted"
+POWER = "power"  # of the relevances: no axis of a grid, since each power has features of its own
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Weighted(Kernel):
             raise ConfigError("a scale must hold one number per feature, none of them negative")
         object.__setattr__(self, "name", f"{self.origin}-{self.inner.name}")
         object.__setattr__(self, "semidefinite", self.inner.semidefinite)
-        power = {} if self.power is None else {"power": float(self.power)}
+        power = {} if self.power is None else {POWER: float(self.power)}
         self.describe({**self.inner.parameters, **power})
 
     @property

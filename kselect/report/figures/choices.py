@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kselect.core.table import Values
 from kselect.kernels import Kernel
+from kselect.kernels.weighted import POWER
 from kselect.report import style
 from kselect.report.elements import File, Heading, Passage
 from kselect.report.sections import section
@@ -74,7 +75,7 @@ def show(study: Study) -> Iterator[File | Passage]:
 
 @dataclass(frozen=True)
 class KernelFamily:
-    """Kernels of one name, which stand side by side on the grid, with the position of the first."""
+    """Kernels of one metric, which stand side by side on the grid, with the position of the first."""
 
     name: str
     start: int
@@ -82,8 +83,8 @@ class KernelFamily:
 
     @property
     def parameter(self) -> str:
-        """Return the only parameter of the kernels; nothing if they have none or several."""
-        names = list(self.kernels[0].parameters)
+        """Return the only parameter that has a grid; nothing if there is none, or several."""
+        names = [name for name in self.kernels[0].parameters if name != POWER]
         return names[0] if len(names) == 1 else ""
 
     @property
@@ -157,11 +158,13 @@ def make_grid(study: Study) -> ChoiceGrid:
 
 
 def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
-    """Group kernels of the same name, in the order of the config; sort each group in ascending order."""
+    """Group kernels of the same metric, in the order of the config; sort each group in ascending order."""
     found, start = [], 0
-    for name in dict.fromkeys(k.name for k in kernels):
-        mine = [k for k in kernels if k.name == name]
+    for metric in dict.fromkeys(k.metric for k in kernels):
+        mine = [k for k in kernels if k.metric == metric]
         mine.sort(key=lambda k: (*k.parameters.values(),))
+        name, power = mine[0].name, mine[0].parameters.get(POWER)
+        name += f" ({POWER} {power:g})" if power else ""
         found.append(KernelFamily(name, start, tuple(mine)))
         start += len(mine)
     return tuple(found)
@@ -170,8 +173,7 @@ def families_of(kernels: Sequence[Kernel]) -> tuple[KernelFamily, ...]:
 def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
     """Return the map of each method; a method that never chooses a grid point has none."""
     experiment = study.experiment
-    kernels = make_grid(study).kernels
-    positions: dict[Kernel | None, int] = {k: i for i, k in enumerate(kernels)}
+    positions: dict[Kernel, int] = {k: i for i, k in enumerate(make_grid(study).kernels)}
     known = study.once(count_choices, loss)
     maps = []
     for label in study.comparison(loss).methods:
@@ -319,13 +321,14 @@ def draw_choices(
 
 def label_axes(canvas: Canvas, grid: ChoiceGrid, layout: MapLayout) -> None:
     """Write the kernels below the maps, and the ridge to their left."""
-    across = [
-        f"{f.name} {style.SYMBOLS.get(f.parameter, f.parameter or 'kernels')}"
-        for f in grid.families
-    ]
+    symbol = style.SYMBOLS.get
+    across = [f"{f.name} {symbol(f.parameter, f.parameter or 'kernels')}" for f in grid.families]
     width = layout.left + layout.across * (layout.width + 2 * GAP) - GAP
     middle = (layout.left + width - GAP) / 2 / width
-    canvas.text(middle, 0.03 / layout.total, ", then ".join(across), ha="center", va="bottom")
+    label = ", then ".join(across)
+    if LETTER * len(label) > 2 * (1 - middle) * width:
+        label = f"{len(across)} families, named in the caption"
+    canvas.text(middle, 0.03 / layout.total, label, ha="center", va="bottom")
     up = grid.unit.replace("lam", style.SYMBOLS["lam"])
     halfway = (layout.total + BOTTOM) / 2 / layout.total
     canvas.text(0.04 / width, halfway, up, rotation=90, ha="left", va="center")

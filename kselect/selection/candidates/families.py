@@ -18,7 +18,7 @@ from kselect.kernels import KERNELS, Kernel, Points
 from kselect.kernels.default_families import DEFAULT, PREFIX, Family, default_kernels
 from kselect.kernels.relevances import relevances, scale_of, typical_rows
 from kselect.kernels.sums import is_sum
-from kselect.kernels.weighted import Weighted
+from kselect.kernels.weighted import POWER, Weighted
 from kselect.learners.blocks import RowBlocks
 from kselect.numerics.linalg import Array, Index
 from kselect.selection.defaults import AUTO
@@ -34,7 +34,6 @@ from kselect.selection.request import (
 )
 
 ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
-POWER = "power"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from synthetic import TAUS, experiment, record, study, texts
 from kselect.core.experiment import Experiment
 from kselect.core.method import LamGrid
 from kselect.core.record import Record, significant
+from kselect.kernels.default_families import default_candidates
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.report.elements import File
@@ -99,6 +100,32 @@ def test_kinds_of_kernels_are_side_by_side_and_ascending() -> None:
     (found,) = maps(experiment(kernels=kernels, lam=SELECT), *rows)
     assert [kernel for kernel, _ in sorted(found.total)] == [1, 2, 3]
     assert {kernel for kernel, _ in found.edges} == {1, 2}
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_default_families_are_side_by_side(width: float) -> None:
+    """Each power of the relevances has a grid of its own; a label that has no room refers to the caption."""
+    kernels = default_candidates()
+    spec = experiment(kernels=kernels, lam=SELECT)
+    found = study(spec, [choice("5-CV", 0, kernels[14], 1.0)])
+    grid = make_grid(found)
+    assert [(f.name, f.parameter, len(f.kernels)) for f in grid.families] == [
+        ("gaussian", "tau/median", 7),
+        ("laplacian", "width/median", 6),
+        ("weighted-laplacian (power 0.5)", "width/median", 6),
+        ("weighted-laplacian (power 1)", "width/median", 6),
+        ("weighted-gaussian (power 0.5)", "tau/median", 7),
+    ]
+    drawn = choice_maps(found, "squared")
+    words = "then weighted-laplacian (power 1) width/median = 2^-1 to 2^4 (6 values)"
+    assert words in describe(found, "squared", drawn, grid)
+    canvas = draw_choices(drawn, grid, {}, width)
+    canvas.draw_without_rendering()
+    label = next(t for t in canvas.texts if "families" in t.get_text())
+    assert label.get_text() == "5 families, named in the caption"
+    box = label.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= canvas.bbox.width
 
 
 def test_a_continuous_search_has_no_map() -> None:
