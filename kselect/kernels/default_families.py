@@ -2,7 +2,7 @@
 
 A candidate names its width relative to the median distance between the training rows, as in ``tau/median=0.25``. So
 it is the same candidate for all rows, and ``Relative.on`` gives its kernel for some of them. Weighted features are
-multiplied by powers of their relevance; with one feature, or with equal relevances, there are no weighted kernels.
+multiplied by powers of their relevance. One feature, or features of equal relevance, need no weighted kernels.
 A study on 57 real tables found these families.
 """
 
@@ -144,5 +144,5 @@ def kernels_for(
 
 
 def is_auto(candidates: Sequence[Kernel]) -> bool:
-    """Return whether the candidates are those of ``auto``."""
+    """Return whether ``auto`` stands for these candidates."""
     return tuple(candidates) == default_candidates()

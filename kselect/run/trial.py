@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # The folds whose held-out decision values give the slope of the probabilities.
 CALIBRATION_FOLDS = 5
-UNWEIGHTED = "all features are equally relevant, so there is no kernel on weighted features"
+UNWEIGHTED = "all features are equally relevant: weights would not change the kernel"
 # Each worker reads a data set only once.
 load = lru_cache(maxsize=4)(read_dataset)
 

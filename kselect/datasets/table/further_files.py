@@ -99,7 +99,7 @@ def by_name(raw: RawTable, schema: Schema) -> list[int]:
     lacking = [name for name in names if name not in raw.names]
     more = len(lacking) - NAMES_SHOWN
     listed = ", ".join(map(repr, lacking[:NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")
-    alike = other_case(lacking, raw)
+    alike = other_case(lacking, raw, schema)
     if len(lacking) == len(names) and not alike:
         raise raw.place.error(f"no header line with the columns of the model: {listed}")
     if lacking:
@@ -108,9 +108,10 @@ def by_name(raw: RawTable, schema: Schema) -> list[int]:
     return [raw.names.index(name) for name in names]
 
 
-def other_case(lacking: Sequence[str], raw: RawTable) -> str:
+def other_case(lacking: Sequence[str], raw: RawTable, schema: Schema) -> str:
     """Return a hint at a column of the file whose name differs from one that is lacking in case only."""
-    folded = {name.casefold(): name for name in raw.names}
+    used = {*schema.targets, *(spec.name for spec in schema.columns)}
+    folded = {name.casefold(): name for name in raw.names if name not in used}
     for name in lacking:
         if found := folded.get(name.casefold()):
             return f"; rename {quoted(found)}, which differs from {quoted(name)} in case only"
@@ -166,7 +167,9 @@ def optional_targets(
             text = f"predictions are not compared with the target: {error}"
             return (), [ReadingDecision(None, text)]
     if all(fields is None for fields in found):
-        return (), []
+        alike = other_case(schema.targets, raw, schema) if schema.named else ""
+        text = f"predictions are not compared with the target{alike}"
+        return (), [ReadingDecision(None, text)] if alike else []
     unknown = [""] * len(raw.columns[0])
     return tuple(unknown if fields is None else fields for fields in found), []
 

@@ -1187,6 +1187,25 @@ def test_files_that_do_not_fit_the_schema(
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("learned", "text", "named"),
+    [
+        ("x,price", "x,Price\n1,2\n", "'Price', which differs from 'price'"),
+        ("x,price", "x,price\n1,2\n", ""),
+        ("x,price", "x\n1\n", ""),
+        ("Y,y", "Y\n1\n", ""),  # a feature is no target in another case
+    ],
+)
+def test_a_target_in_another_case_is_named(
+    tmp_path: Path, learned: str, text: str, named: str
+) -> None:
+    """Predictions need no target, so that a note is enough."""
+    schema = read_frame(write(tmp_path, f"{learned}\n1,5\n2,7\n4,5\n"), None).schema
+    found = read_like(write(tmp_path, text, "b.csv"), schema)
+    note = f"predictions are not compared with the target; rename {named} in case only"
+    assert [d.text for d in found.decisions] == ([note] if named else [])
+
+
 @pytest.mark.parametrize("goal", [1, 2, 3])
 def test_without_a_header_line(tmp_path: Path, goal: int) -> None:
     schema = read_frame(write(tmp_path, "1,20,3\n4,50,6\n7,80,9\n"), str(goal)).schema
