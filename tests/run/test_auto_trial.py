@@ -115,6 +115,19 @@ def test_the_kernels_are_those_of_select(here: Path) -> None:
     assert len(context.kernels) == 32
 
 
+@pytest.mark.parametrize("scale_on", ["train", "all"])
+def test_a_data_set_of_kselect(here: Path, scale_on: Any) -> None:
+    """Each feature of a LIBSVM file is a column, and only training rows give the kernels."""
+    text = CONFIG.format(figures="{}", more="").replace("{file: my.csv}", "heart")
+    (here / "heart.yaml").write_text(text)
+    experiment = replace(load_config(here / "heart.yaml", FIGURES), scale_on=scale_on)
+    info = experiment.info("heart")
+    context = prepare(experiment, load(info, resolve(info, Places(Path()))), 1).context
+    found = make_candidates(("auto",), {}, Rows(context.X, context.targets))
+    assert context.kernels == found.kernels
+    assert len(context.kernels) == 32
+
+
 def test_candidates_are_the_same_in_every_split(here: Path) -> None:
     experiment = write(here, table(), figures=NEAR)
     first, second = (
