@@ -25,7 +25,6 @@ from kselect.search.training_context import TrainingContext
 from kselect.selection.candidates.families import Rows
 from kselect.selection.engine import (
     by_bounds,
-    check,
     completed,
     require,
     share,
@@ -34,6 +33,7 @@ from kselect.selection.engine import (
 )
 from kselect.selection.held_out import Quality, quality_of
 from kselect.selection.own_data import OwnData
+from kselect.selection.refusals import check
 from kselect.selection.request import Request
 from kselect.selection.result import Selection, mean_values
 from kselect.selection.rows.holding_out import pairs_of

@@ -21,7 +21,7 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.sigmoid import codes
 from kselect.search.pruned_gradients import keeps_few_matrices as many_rows
 from kselect.selection.candidates.families import Rows
-from kselect.selection.engine import check_memory
+from kselect.selection.refusals import check_memory
 from kselect.selection.rows.holding_out import HoldOut, pairs_of
 
 

@@ -43,8 +43,8 @@ from kselect.search.pruned import (
 )
 from kselect.search.pruned_gradients import is_semidefinite
 from kselect.search.pruned_grid import FoldedGrid
-from kselect.selection.engine import check_memory
 from kselect.selection.predictors import KernelSelectRegressorCV
+from kselect.selection.refusals import check_memory
 
 LAMS = 10.0 ** np.arange(-6, 2)
 TAUS = 4.0 ** np.arange(-4, 5)

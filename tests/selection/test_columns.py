@@ -235,7 +235,7 @@ def test_exact_features_are_the_kernel(
 
 def test_a_linear_kernel_takes_no_matrix_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table(20_000, 4)
-    monkeypatch.setattr("kselect.selection.engine.available_memory", lambda: 2**27)
+    monkeypatch.setattr("kselect.selection.refusals.available_memory", lambda: 2**27)
     request = asked("linear", {}, criterion="ELOO")
     found = select(X, y[None], request, None)
     assert HeldOut(found, X, y[None], None).quality.value > 0.0

@@ -14,7 +14,7 @@ from problems import bias_of, numbered, rows
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
-import kselect.selection.engine as module
+import kselect.selection.refusals as refusals
 from kselect.core.grid_point import BestPoint, GridPoint
 from kselect.core.method import Choice
 from kselect.errors import ConfigError, DataError, TrialError
@@ -408,19 +408,19 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
     def gram(*_: Any) -> Array:
         raise AssertionError("a kernel was computed")
 
-    monkeypatch.setattr(module, "available_memory", lambda: there)
+    monkeypatch.setattr(refusals, "available_memory", lambda: there)
     select(X, y[None, :], request_of(), folds)
     with monkeypatch.context() as patch:
         patch.setattr(type(request_of().kernels[0]), "gram", gram)
         with pytest.raises(DataError, match=r"36 rows need .* 2 worker.* --nystrom"):
             select(X, y[None, :], request_of(n_jobs=2), folds)
-        patch.setattr(module, "available_memory", lambda: there - 1)
+        patch.setattr(refusals, "available_memory", lambda: there - 1)
         with pytest.raises(DataError, match=r"36 rows need .* 1 worker.* --nystrom"):
             select(X, y[None, :], request_of(), folds)
-    few = 8 * (36 * module.ROWS_KEPT + 5 * 5 * (module.SQUARES + module.SQUARES_PER_WORKER))
-    monkeypatch.setattr(module, "available_memory", lambda: few)
+    few = 8 * (36 * refusals.ROWS_KEPT + 5 * 5 * (refusals.SQUARES + refusals.SQUARES_PER_WORKER))
+    monkeypatch.setattr(refusals, "available_memory", lambda: few)
     select(X, y[None, :], request_of(nystrom=5), folds)
-    monkeypatch.setattr(module, "available_memory", lambda: few - 1)
+    monkeypatch.setattr(refusals, "available_memory", lambda: few - 1)
     with pytest.raises(DataError, match=r"36 rows need .* of 5 columns .* fewer columns"):
         select(X, y[None, :], request_of(nystrom=5), folds)
 
@@ -443,8 +443,8 @@ def test_too_little_memory_is_no_candidates_failure(
 
 def test_memory_is_named() -> None:
     with pytest.raises(DataError, match=r"10000000 rows need 5215406\.4 GiB .*; [0-9.]+ GiB are"):
-        module.check_memory(10**7, 1, None)
-    assert 2**20 < module.available_memory() < 2**60
+        refusals.check_memory(10**7, 1, None)
+    assert 2**20 < refusals.available_memory() < 2**60
 
 
 def test_candidates_without_a_number_are_not_chosen() -> None:

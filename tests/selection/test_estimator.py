@@ -454,7 +454,7 @@ def test_loss_of_classes_in_a_regression() -> None:
 
 
 def test_too_large_a_training_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kselect.selection.engine.available_memory", lambda: 30_000)
+    monkeypatch.setattr("kselect.selection.refusals.available_memory", lambda: 30_000)
     with pytest.raises(ValueError, match="40 rows need"):
         KernelSelectRegressorCV().fit(*data(0))
     assert KernelSelectRegressorCV(nystrom=5, **SMALL).fit(*data(0)).predict(data(0)[0]).shape

@@ -42,7 +42,7 @@ def test_options_reach_the_frame(path: Path) -> None:
 
 
 def test_memory_is_asked_before_the_target(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kselect.selection.engine.available_memory", lambda: 100)
+    monkeypatch.setattr("kselect.selection.refusals.available_memory", lambda: 100)
     with pytest.raises(DataError, match=r"my\.csv: 4 rows need"):
         read_own(path, None, TableOptions(task="regression"), "zscore", 1)
     read_own(path, None, TableOptions(), "zscore", None)
