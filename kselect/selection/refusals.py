@@ -1,4 +1,4 @@
-"""What a selection refuses before its first matrix is computed: terms that do not fit together, too little memory."""
+"""What a selection refuses before its first matrix is computed: terms that contradict, too little memory."""
 
 from __future__ import annotations
 
