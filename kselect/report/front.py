@@ -16,8 +16,9 @@ from kselect.report.claims.judge import Judged, judge_claims, judge_others
 from kselect.report.claims.rules import Verdict
 from kselect.report.claims.scope import find_datasets, find_methods
 from kselect.report.head import PHRASES, Summary, show_address, show_venue, summarise
+from kselect.report.lookup import PrintedNumber, printed_numbers
 from kselect.report.template import Links, render
-from kselect.report.words import describe_coverage, describe_fewer_splits
+from kselect.report.words import DAGGER, describe_coverage, describe_fewer_splits
 from kselect.stats.study import Study
 
 THUMBNAIL = "figures/published-and-ours-narrow.svg"
@@ -60,6 +61,7 @@ class Entry:
     where: str = ""
     address: str = ""
     thumbnail: str = ""
+    numbers: tuple[PrintedNumber, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ def make_entry(study: Study, href: str, seconds: Sequence[str] = ()) -> Entry:
         show_venue(paper) if paper else "",
         show_address(paper) if paper else "",
         str(Path(href).parent / THUMBNAIL) if study.published else "",
+        tuple(printed_numbers(study, href)),
     )
 
 
@@ -206,6 +209,7 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         papers=[entry for entry in entries if entry.paper],
         own=[entry for entry in entries if not entry.paper],
         rows=[row for entry in entries for row in entry.rows],
+        numbers=[number for entry in entries for number in entry.numbers],
         judging=[entry for entry in entries if entry.rows],
         counts=count_verdicts(entries),
         commands="\n".join(
@@ -215,6 +219,7 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         ),
         scales=list(drawn.values()),
         whisker=lambda e: drawn[family(e)].draw(e) if family(e) in drawn else None,
+        dagger=DAGGER,
         links=Links(path.parent),
     )
     write_whole(path, text)

@@ -122,61 +122,92 @@
     frame.addEventListener("scroll", look, { passive: true });
   };
 
-  // One search field per long table; on the front page, a choice per property as well.
+  // One search field per long table. On the front page also a choice per property: of a row of the board, or of a column
+  // of the look-up. These two are searched together, and each says how many rows of the other one match.
   const LONG = 15;
   const PROPERTIES = { paper: "Paper", verdict: "Verdict", kind: "Kind", dataset: "Data set", method: "Method" };
+  const together = [];
   const filterable = (table, id) => {
     const rows = all("tbody tr", table);
-    const board = table.classList.contains("board");
-    if (!board && rows.length <= LONG) return;
+    const board = table.classList.contains("board"), lookup = table.classList.contains("lookup");
+    const shared = board || lookup;
+    if (!shared && rows.length <= LONG) return;
+    const unit = table.dataset.unit || "rows";
     const tools = make("div", "", { class: "tools", role: "search", "aria-label": `Filter ${table.caption ? table.caption.textContent : "rows"}` });
+    const prefix = board ? "" : lookup ? "number-" : `${id}-`;
     const fields = [];
-    const field = (name, words, input) => {
+    const field = (name, words, input, matches) => {
       const found = make("label", words);
       found.append(input);
       tools.append(found);
-      fields.push([name, input]);
+      fields.push({ name, input, matches });
     };
-    const prefix = board ? "" : `${id}-`;
-    if (board) {
-      for (const [name, words] of Object.entries(PROPERTIES)) {
-        const values = new Set(rows.flatMap((row) => row.dataset[name].split("|")).filter(Boolean));
-        const select = make("select");
-        select.append(new Option("all", ""), ...[...values].map((value) => new Option(value, value)));
-        field(name, words, select);
-      }
+    const choice = (name, words, values) => {
+      const select = make("select");
+      const known = new Set(rows.flatMap(values).filter(Boolean));
+      select.append(new Option("all", ""), ...[...known].map((value) => new Option(value, value)));
+      field(prefix + name, words, select, (row) => values(row).includes(select.value));
+    };
+    const texts = new Map();
+    const text = (row) => texts.get(row) || texts.set(row, row.textContent.toLowerCase()).get(row);
+    const search = make("input", "", { type: "search" });
+    const words = () => search.value.toLowerCase().split(/\s+/);
+    const searchable = () => field(shared ? "search" : `${prefix}search`, shared ? "Search numbers and claims" : "Search", search, (row) => words().every((word) => text(row).includes(word)));
+    if (lookup) {
+      search.placeholder = "heart 5-CV";
+      searchable();
+      all("thead th", table).forEach((head, i) => {
+        if (head.dataset.filter) choice(head.dataset.filter, head.textContent.replace(/^./, (first) => first.toUpperCase()), (row) => [row.cells[i].textContent]);
+      });
     }
-    field("search", "Search", make("input", "", { type: "search" }));
+    if (board) for (const [name, title] of Object.entries(PROPERTIES)) choice(name, title, (row) => row.dataset[name].split("|"));
+    if (!lookup) searchable();
     const count = make("output");
     tools.append(count);
+    const fold = table.closest("details");
+    const one = { search, table, unit, also: make("button", "", { type: "button", hidden: "" }) };
+    const apply = one.apply = () => {
+      const asked = fields.filter(({ input }) => input.value);
+      one.shown = 0;
+      for (const row of rows) {
+        row.hidden = !asked.every(({ matches }) => matches(row));
+        one.shown += !row.hidden;
+      }
+      one.count = `${one.shown} of ${rows.length} ${unit}`;
+      count.textContent = one.shown ? one.count : `No ${unit} match`;
+      if (lookup && fold && asked.length) fold.open = true;
+    };
+    const others = () => {
+      for (const mine of together) {
+        const other = together.find((found) => found !== mine);
+        mine.also.hidden = !other || !other.shown || !mine.search.value;
+        if (other) mine.also.textContent = `Go to ${other.count}`;
+      }
+    };
+    if (shared) {
+      tools.append(one.also);
+      one.also.addEventListener("click", () => together.find((found) => found !== one).table.closest("section").scrollIntoView());
+      together.push(one);
+    }
     if (board) {
       const link = make("button", "Copy the link to this view", { type: "button" });
       link.addEventListener("click", () => copy(location.href, link));
       tools.append(link);
     }
-    const apply = () => {
-      let shown = 0;
-      for (const row of rows) {
-        row.hidden = !fields.every(([name, input]) => {
-          if (!input.value) return true;
-          if (name !== "search") return row.dataset[name].split("|").includes(input.value);
-          return row.textContent.toLowerCase().includes(input.value.toLowerCase());
-        });
-        shown += !row.hidden;
-      }
-      count.textContent = shown ? `${shown} of ${rows.length} rows` : "No rows match";
-    };
-    for (const [name, input] of fields) {
-      input.addEventListener("input", () => { apply(); keep(prefix + name, input.value); });
+    for (const { name, input } of fields) {
+      input.addEventListener("input", () => {
+        keep(name, input.value);
+        if (input !== search || !shared) apply();
+        else for (const each of together) { each.search.value = input.value; each.apply(); }
+        others();
+      });
     }
     restorers.push((found) => {
-      for (const [name, input] of fields) {
-        const value = found.get(prefix + name) || "";
-        input.value = value;
-      }
+      for (const { name, input } of fields) input.value = found.get(name) || "";
       apply();
+      others();
     });
-    table.parentElement.before(tools);
+    (lookup && fold ? fold : table.parentElement).before(tools);
     apply();
   };
 
@@ -306,7 +337,12 @@
       opener = button;
       open(button.closest("td").dataset.cell);
     });
-    restorers.push((found) => { if (found.get("cell") && !document.querySelector("dialog")) open(found.get("cell")); });
+    restorers.push((found) => {
+      const address = found.get("cell");
+      if (!address || document.querySelector("dialog")) return;
+      opener = all("td[data-cell] button").find((button) => button.closest("td").dataset.cell === address);
+      open(address);
+    });
   };
 
   const copy = (text, button) => {
@@ -370,7 +406,7 @@
   const hurry = () => { for (const image of all("img[loading]")) image.loading = "eager"; };
   if (location.protocol === "file:") addEventListener("load", () => setTimeout(hurry, 0));
   addEventListener("beforeprint", () => {
-    for (const box of all("details:not([open])")) { box.open = true; box.dataset.printed = "1"; }
+    for (const box of all("details:not([open], .numbers)")) { box.open = true; box.dataset.printed = "1"; }
     hurry();
   });
   addEventListener("afterprint", () => { for (const box of all("details[data-printed]")) { box.open = false; delete box.dataset.printed; } });

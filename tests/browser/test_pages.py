@@ -69,16 +69,17 @@ def test_the_board_filters_searches_and_sorts(view: View, small: Path) -> None:
     page = view(small / "index.html")
     board = page.locator("table.board")
     everything = column(board)
+    tools = page.locator("#board .tools")
     page.get_by_label("Kind").select_option("lower")
     some = column(board)
     assert 0 < len(some) < len(everything)
-    assert page.locator("output").inner_text() == f"{len(some)} of {len(everything)} rows"
+    assert tools.locator("output").inner_text() == f"{len(some)} of {len(everything)} claims"
     page.get_by_label("Kind").select_option("")
-    page.get_by_label("Search").fill("6.1b")
+    tools.get_by_label("Search").fill("6.1b")
     assert column(board) == ["ecml2014-6.1b"]
-    page.get_by_label("Search").fill("no such claim")
-    assert page.locator("output").inner_text() == "No rows match"
-    page.get_by_label("Search").fill("")
+    tools.get_by_label("Search").fill("no such claim")
+    assert tools.locator("output").inner_text() == "No claims match"
+    tools.get_by_label("Search").fill("")
     button = board.locator("thead th").first.locator("button")
     for expected in (sorted(everything), sorted(everything, reverse=True), everything):
         button.click()
@@ -100,8 +101,87 @@ def test_a_telephone_shows_the_first_claims_until_it_is_asked_for_more(
         if click:
             many.locator(".unfold").click()
         else:
-            many.get_by_label("Search").fill("ecml")
+            many.locator("#board .tools").get_by_label("Search").fill("ecml")
         assert rows.count() == 21
+
+
+def test_a_search_from_the_top_finds_a_number_and_opens_its_cell(view: View, small: Path) -> None:
+    """One search serves numbers and claims, all of its words must match, and the link opens the cell."""
+    page = view(small / "index.html")
+    table = page.locator("table.lookup")
+    assert not table.is_visible()
+    search = page.locator("#numbers .tools").get_by_label("Search")
+    search.fill("HEART 5-cv")
+    row = table.locator("tbody tr:visible")
+    assert row.locator("th, td").all_inner_texts()[:5] == [
+        *("heart", "5-CV", "ecml2014, table 1", "\u03bb = 0.001", "17 \u00b1 2")
+    ]
+    assert page.locator("#numbers output").inner_text() == f"1 of {len(THEIRS)} numbers"
+    assert page.locator("#board .tools").get_by_label("Search").input_value() == "HEART 5-cv"
+    assert "search=HEART" in page.url
+    expected = table.locator("tbody a:visible").inner_text()
+    address = table.locator("tbody a:visible").get_attribute("href").rpartition("=")[2]
+    table.locator("tbody a:visible").click()
+    dialog = page.locator("dialog[open]")
+    dialog.wait_for()
+    assert "5-CV on heart" in dialog.inner_text()
+    assert "17 \u00b1 2" in dialog.inner_text()
+    cell = page.locator(f"td[id='cell={address}']")
+    assert expected.split()[0] in cell.inner_text()
+    assert cell.bounding_box()["y"] < 900  # the page has moved to it
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    assert cell.locator("button").evaluate("(one) => one === document.activeElement")
+
+
+def test_numbers_and_claims_show_how_many_of_the_other_match(view: View, small: Path) -> None:
+    page = view(small / "index.html")
+    go = page.locator("#numbers .tools button")
+    assert not go.is_visible()
+    page.locator("#board .tools").get_by_label("Search").fill("BR")
+    assert page.locator("#numbers table").is_visible()
+    claims = page.locator("#board output").inner_text()
+    assert go.inner_text() == f"Go to {claims}"
+    page.locator("#board .tools button").first.click()
+    assert (
+        page.locator("#board .tools button").first.inner_text()
+        == f"Go to 1 of {len(THEIRS)} numbers"
+    )
+    page.wait_for_function(
+        "() => document.getElementById('numbers').getBoundingClientRect().top > -50"
+    )
+    page.locator("#numbers .tools").get_by_label("Search").fill("")
+    assert not go.is_visible()
+    assert page.locator("#board output").inner_text().startswith("7 of 7")
+
+
+def test_numbers_filter_by_method_and_sort_by_their_distance(view: View, small: Path) -> None:
+    page = view(small / "index.html")
+    tools, table = page.locator("#numbers .tools"), page.locator("table.lookup")
+    assert tools.locator("label").all_inner_texts()[1:] != []
+    tools.get_by_label("Method").select_option("BR")
+    assert table.locator("tbody tr:visible td:nth-child(2)").all_inner_texts() == ["BR"]
+    assert "number-method=BR" in page.url
+    again = view(small / "index.html", place="#number-method=BR")
+    assert again.locator("table.lookup tbody tr:visible").count() == 1
+    tools.get_by_label("Method").select_option("")
+    button = table.locator("thead button").last
+    for sign in (1, -1):
+        button.click()
+        found = table.locator("tbody td:last-child").all_inner_texts()
+        values = [sign * float(text.split()[0]) for text in found]
+        assert values == sorted(values)
+
+
+def test_a_closed_list_of_numbers_is_not_printed(view: View, small: Path) -> None:
+    page = view(small / "index.html")
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert not page.locator("table.lookup").is_visible()
+    page.emulate_media(media="screen")
+    page.locator("#numbers .tools").get_by_label("Search").fill("BR")
+    page.emulate_media(media="print")
+    assert page.locator("table.lookup tbody tr:visible").count() == 1
 
 
 def test_a_link_keeps_the_filter(view: View, small: Path) -> None:
@@ -249,6 +329,8 @@ def test_without_script_everything_is_readable(browser: Any, small: Path) -> Non
         page = context.new_page()
         page.goto((small / "index.html").as_uri())
         assert page.locator("table.board tbody tr").count() == 7
+        page.locator("#numbers summary").click()
+        assert page.locator("table.lookup tbody tr:visible").count() == len(THEIRS)
         page.get_by_role("link", name="ecml2014-6.1a", exact=True).click()
         assert page.url.endswith("one/report.html#claim-6.1a")
         assert page.locator(".theirs").first.is_visible()

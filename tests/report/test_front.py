@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from synthetic import experiment, full_experiment, full_records, study
 
+from kselect.core.method import Setting
+from kselect.core.table import DASH
+from kselect.report.cells import cell_keys
 from kselect.report.claims.effects import Effect
 from kselect.report.front import (
     WIDTH,
@@ -21,7 +24,9 @@ from kselect.report.front import (
     write_index,
 )
 from kselect.report.head import PHRASES
-from kselect.stats.sources import Manifest
+from kselect.report.page import write_report
+from kselect.stats.distances import distances
+from kselect.stats.sources import Manifest, Published
 
 FACTS = Manifest(1, 90, 3, {"sonar": "404 & no copy"})
 
@@ -66,6 +71,38 @@ def test_an_experiment_without_a_paper_stands_apart(tmp_path: Path, entry: Entry
     assert "mine/report.html" not in papers
     assert "a/report.html" in papers
     assert "a/report.html" not in others
+
+
+def test_a_row_per_published_number_with_a_link_to_its_cell(tmp_path: Path) -> None:
+    """A number that we lack has a dash and no link; the address is the key of the cell on the page."""
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    setting = Setting(value=0.001)
+    printed = (
+        Published("1", "heart", "5-CV", setting, 17.0, 2.0, "sd"),
+        Published("2", "sonar", "5-CV", setting, 17.0, 2.0, "se"),
+    )
+    found = study(spec, full_records(spec), published=printed)
+    entry = make_entry(found, "a/report.html")
+    ours, absent = entry.numbers
+    distance, _ = distances(found, spec.loss)
+    key = cell_keys(found, spec.loss)[distance.setting, "heart", "5-CV"]
+    assert ours.href == f"a/report.html#cell={key}"
+    assert ours.apart == f"{distance.errors:+.1f}"
+    assert ours.ours.startswith(f"{distance.mean:.2f} ± ")
+    assert (ours.block, ours.published, ours.table) == ("λ = 0.001", "17 ± 2", "1")
+    assert (absent.ours, absent.href, absent.apart) == (DASH, "", DASH)
+    assert absent.published == "17 ± 2 (se)"
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    assert f'<a href="a/report.html#cell={key}">{ours.ours}</a>' in page
+    assert "All 2 published test errors next to ours" in page
+    report = write_report(found, tmp_path / "a")[-1].read_text()
+    assert report.count(f'id="cell={key}"') == 1
+
+
+def test_no_look_up_without_published_numbers(tmp_path: Path, entry: Entry) -> None:
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    assert 'id="numbers"' not in page
+    assert 'href="#numbers"' not in page
 
 
 def test_no_experiment(tmp_path: Path) -> None:

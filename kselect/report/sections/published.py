@@ -29,6 +29,7 @@ from kselect.stats.distances import (
     whole_counts,
 )
 from kselect.stats.sensitivity import Sensitivity, sensitivities
+from kselect.stats.sources import Published
 from kselect.stats.study import Study
 
 COLUMNS = (
@@ -147,22 +148,36 @@ def remarks(study: Study, found: Sequence[Distance]) -> Iterator[str]:
 def to_row(study: Study, d: Distance, loss: str) -> Values:
     """Return one published cell next to ours: percentages with two decimals, squared errors with three digits."""
     printed = d.published
-    digits = ".2f" if study.comparison(loss).units.get(printed.dataset, "") == "%" else ".3g"
     fewer = describe_fewer([d.runs] if d.runs else [], len(study.experiment.splits))
     twin = f", ours {d.stand_in}" if d.stand_in else ""
-    sd = f" ± {d.sd:{digits}}" if d.runs > 1 else ""
-    error = " (se)" if printed.kind == "se" else ""
     return (
         *(printed.table, printed.dataset + twin + fewer, printed.dataset),
         *(title_setting(d.setting) or d.setting.text, d.setting.text),
         *(mark_label(d.method, study.reconstructed), d.method),
-        f"{printed.mean:g} ± {printed.spread:g}{error}",
+        show_printed(printed),
         *(printed.mean, printed.spread, printed.kind),
-        f"{d.mean:{digits}}{sd}" if d.runs else DASH,
+        show_ours(study, d, loss),
         *(d.mean, d.sd, d.runs),
-        f"{d.difference:+{digits}}" if d.runs else DASH,
+        f"{d.difference:+{digits_of(study, d, loss)}}" if d.runs else DASH,
         *(d.difference, d.errors, d.verdict, d.deviations),
     )
+
+
+def digits_of(study: Study, d: Distance, loss: str) -> str:
+    """Return the format of a number of ours: percentages have two decimals, squared errors three digits."""
+    return ".2f" if study.comparison(loss).units.get(d.published.dataset, "") == "%" else ".3g"
+
+
+def show_printed(printed: Published) -> str:
+    """Return a published number with its spread, ``10.6 ± 0.05 (se)`` if that is a standard error."""
+    return f"{printed.mean:g} ± {printed.spread:g}{' (se)' if printed.kind == 'se' else ''}"
+
+
+def show_ours(study: Study, d: Distance, loss: str) -> str:
+    """Return our number next to a published one with its standard deviation; a dash if we have none."""
+    digits = digits_of(study, d, loss)
+    sd = f" ± {d.sd:{digits}}" if d.runs > 1 else ""
+    return f"{d.mean:{digits}}{sd}" if d.runs else DASH
 
 
 @section(SENSITIVITY)
