@@ -4,7 +4,7 @@ A variant interprets the protocol differently, or adds columns: it is a config o
 a few keys differ. Claims of its own stand next to the paper's. In
 ``variants: {minmax: {scale: minmax}, eta-4: {params: {eta: 4}}}``, the variant minmax replaces the key ``scale``.
 The variant eta-4 sets a parameter in every criterion that has it; ``{params: {k-KS: {eta: 4}}}`` sets it only in
-the criteria of that name. The results of a variant are in ``variants/<name>``.
+the criteria of that name. The results of a variant are in ``variants/<name>``; pages show its ``title``.
 """
 
 from __future__ import annotations
@@ -44,11 +44,14 @@ SAME = (
     *("kernels", "lam", "ridge", "loss", "fewer_splits", "tune_folds", "search", "scale_target"),
 )
 PARAMS = "params"
+TITLE = "title"
 # The keys that all variants share; a variant can change the others, and parameters of criteria.
 OF_ALL = ("name", "paper", "title", "figures", "variants", "plugins")
 # The keys that add columns and claims, or remove splits; a variant of these only is no other reading.
 ADDING = ("estimators", "claims", "fewer-splits")
 CHANGEABLE = (*(key for key in KEYS if key not in OF_ALL), PARAMS)
+# A list of more data sets is shown as their number.
+MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -212,7 +215,12 @@ def build(
         figures=tuple(figures),
         own=tuple(document.own[name] for name in config.datasets if name in document.own),
         variants=tuple(
-            Variant(name, describe_changes(keys), not set(keys) <= set(ADDING))
+            Variant(
+                name,
+                describe_changes(keys),
+                not set(keys) <= {*ADDING, TITLE},
+                keys.get(TITLE, ""),
+            )
             for name, keys in config.variants.items()
         ),
         skipped=skipped,
@@ -265,7 +273,10 @@ def variant_of(document: Document, name: str) -> Document:
         found.data.pop(key, None)
     for key, value in given[name].items():
         where: Location = ("variants", name, key)
-        if key == PARAMS:
+        if key == TITLE:
+            if not isinstance(value, str):
+                found.wrong(where, f"must be a text, not {describe(value)}")
+        elif key == PARAMS:
             set_params(found, where, value)
         elif key in CHANGEABLE:
             found.data[key] = deepcopy(value)
@@ -307,13 +318,15 @@ def set_params(document: Document, where: Location, given: Any) -> None:
 
 def describe_changes(keys: Mapping[str, Any]) -> str:
     """Return in words what the keys of a variant change."""
-    return ", ".join(
-        f"{key} {' '.join(value)}"
-        if key == "estimators"
-        else in_words(value if isinstance(value, dict) else {key: value})
-        for key, value in keys.items()
-        if key != "claims"
-    )
+    found = []
+    for key, value in keys.items():
+        if key == "estimators":
+            found.append(f"{key} {' '.join(value)}")
+        elif key == "datasets" and len(value) > MOST_NAMED:
+            found.append(f"{len(value)} data sets")
+        elif key not in ("claims", TITLE):
+            found.append(in_words(value if isinstance(value, dict) else {key: value}))
+    return ", ".join(found)
 
 
 def in_words(value: Any) -> str:

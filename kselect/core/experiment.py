@@ -36,12 +36,19 @@ class Figure(Protocol):
 class Variant:
     """A variant of a config: its name, and in words what it changes.
 
-    ``reading`` says whether it is another reading of the protocol, not only further columns.
+    ``reading`` says whether it is another reading of the protocol, not only further columns. ``title`` stands on
+    pages; commands and folders use the name.
     """
 
     name: str
     changes: str
     reading: bool = True
+    title: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return the title, or the name of a variant without a title."""
+        return self.title or self.name
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,8 @@ class Table:
     """A table with its caption and with the notes below it.
 
     ``name`` is the stem of its files and the end of its label in LaTeX. ``best`` and ``close`` say what the marks
-    of measured cells mean; the writers add how they print a mark.
+    of measured cells mean; the writers add how they print a mark. On the page, the first cell of a row leads to
+    the place whose anchor is ``leads_to`` and the text of the cell, if there is a ``leads_to``.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Table:
     notes: tuple[str, ...] = ()
     best: str = ""
     close: str = ""
+    leads_to: str = ""
     printed: tuple[tuple[int, Column], ...] = field(init=False, repr=False, compare=False)
     """The columns that are printed, with their positions in a row."""
     titled: tuple[tuple[str, tuple[Group, ...]], ...] = field(init=False, repr=False, compare=False)

@@ -13,7 +13,7 @@ from kselect.files import write_whole
 from kselect.packaged import experiments
 from kselect.report.claims.effects import Effect
 from kselect.report.claims.judge import Judged, judge_claims, judge_others
-from kselect.report.claims.rules import Verdict
+from kselect.report.claims.rules import KIND_WORDS, Verdict
 from kselect.report.claims.scope import find_datasets, find_methods
 from kselect.report.head import PHRASES, Summary, show_address, show_venue, summarise
 from kselect.report.lookup import PrintedNumber, printed_numbers
@@ -31,8 +31,8 @@ WIDTH, HEIGHT, INSET = 160, 18, 6
 class BoardRow:
     """One claim on the board.
 
-    ``changes`` lists the variants under which its verdict is another one; ``datasets`` and ``methods`` are those
-    that it means in the experiment.
+    ``changes`` lists the variants under which its verdict is another one, and ``kind`` says what it claims;
+    ``datasets`` and ``methods`` are those that it means in the experiment.
     """
 
     id: str
@@ -40,6 +40,7 @@ class BoardRow:
     experiment: str
     judged: Judged
     changes: str
+    kind: str
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
 
@@ -143,7 +144,7 @@ def board_rows(study: Study, href: str) -> list[BoardRow]:
         claim = one.claim
         names = (*claim.left, *claim.right, *claim.method, *claim.against, *claim.pool)
         changes = [
-            f"{other.variant or f'{other.loss} loss'}: {other.finding.verdict}"
+            f"{other.reading or f'{other.loss} loss'}: {other.finding.verdict}"
             for other in others
             if other.claim.id == claim.id and other.finding.verdict != one.finding.verdict
         ]
@@ -154,6 +155,7 @@ def board_rows(study: Study, href: str) -> list[BoardRow]:
                 experiment.name,
                 one,
                 "; ".join(changes),
+                KIND_WORDS[claim.kind],
                 tuple(find_datasets(study, claim)),
                 tuple(m.label for m in find_methods(experiment, names)),
             )

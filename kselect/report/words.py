@@ -18,6 +18,8 @@ from kselect.stats.study import Study
 DAGGER = "†"
 DOUBLE_DAGGER = "‡"  # of other packages' classes, which no paper has
 LAM = "λ"
+# The reading of the config itself, next to its variants.
+AS_CONFIGURED = "as configured"
 LEARNERS = {
     "lssvm": "LSSVM",
     "krr": "kernel ridge regression",

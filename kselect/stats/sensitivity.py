@@ -14,10 +14,12 @@ class Sensitivity:
     """One reading: how far its plain methods lie from the published ones.
 
     ``distance`` is the mean absolute z over ``cells`` published cells, z being the difference in standard errors.
-    ``usual`` is the config's own distance over the same cells, NaN in the config's own row, which has no name.
+    ``usual`` is the config's own distance over the same cells, NaN in the config's own row, which has no name but a
+    title.
     """
 
     name: str
+    title: str
     changes: str
     datasets: int
     planned: int
@@ -32,17 +34,17 @@ def sensitivities(study: Study) -> tuple[Sensitivity, ...]:
     if not run:
         return ()
     usual = plain_distances(study)
-    rows = [(study, "", "as configured")] + [
-        (study.variants[v.name], v.name, v.changes) for v in run
+    rows = [(study, "", "as configured", "")] + [
+        (study.variants[v.name], v.name, v.words, v.changes) for v in run
     ]
     found = []
-    for reading, name, changes in rows:
+    for reading, name, title, changes in rows:
         mine = plain_distances(reading)
         shared = sorted(mine.keys() & usual.keys() if name else mine)
         count = len(shared)
         found.append(
             Sensitivity(
-                *(name, changes),
+                *(name, title, changes or title),
                 reading.records["dataset"].nunique(),
                 len(reading.experiment.datasets),
                 math.fsum(mine[cell] for cell in shared) / count if count else math.nan,

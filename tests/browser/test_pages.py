@@ -70,7 +70,7 @@ def test_the_board_filters_searches_and_sorts(view: View, small: Path) -> None:
     board = page.locator("table.board")
     everything = column(board)
     tools = page.locator("#board .tools")
-    page.get_by_label("Kind").select_option("lower")
+    page.get_by_label("Kind").select_option("lower error")
     some = column(board)
     assert 0 < len(some) < len(everything)
     assert tools.locator("output").inner_text() == f"{len(some)} of {len(everything)} claims"
@@ -186,15 +186,15 @@ def test_a_closed_list_of_numbers_is_not_printed(view: View, small: Path) -> Non
 
 def test_a_link_keeps_the_filter(view: View, small: Path) -> None:
     page = view(small / "index.html")
-    page.get_by_label("Kind").select_option("lower")
+    page.get_by_label("Kind").select_option("lower error")
     page.locator("table.board thead button").first.click()
     page.locator("table.board thead button").first.click()
     expected = column(page.locator("table.board"))
     place = "#" + page.url.partition("#")[2]
-    assert "kind=lower" in place
+    assert "kind=lower+error" in place
     again = view(small / "index.html", place=place)
     assert column(again.locator("table.board")) == expected
-    assert again.get_by_label("Kind").input_value() == "lower"
+    assert again.get_by_label("Kind").input_value() == "lower error"
 
 
 @pytest.mark.parametrize("name", ["report.html", "standalone.html"])

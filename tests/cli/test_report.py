@@ -287,7 +287,7 @@ def test_variants_run_next_to_the_results_and_appear_in_the_report(tmp_path: Pat
     assert run.returncode == 0, run.stderr
     table = (tmp_path / "out/tables/sensitivity.md").read_text()
     rows = [line for line in table.splitlines() if line.startswith("| ")]
-    assert [row.split("|")[1].strip() for row in rows[2:]] == ["(main)", "minmax"]
+    assert [row.split("|")[1].strip() for row in rows[2:]] == ["as configured", "minmax"]
     page = (tmp_path / "out/report.html").read_text()
     assert "Not run: fast" in page
     assert kselect_in(tmp_path, "run", *flags, "--variant", "all").returncode == 0

@@ -55,6 +55,26 @@ def test_keys_replace_those_of_the_config() -> None:
     assert found.labels == main.labels
 
 
+def test_a_title_is_for_pages_only() -> None:
+    """It changes neither the protocol nor what counts as another reading; without one, the name is shown."""
+    write("minmax: {title: Scaled features, scale: minmax}", "none: {scale: none}")
+    titled, plain = load_config(MY).variants
+    assert titled == Variant("minmax", "scale minmax", True, "Scaled features")
+    assert (titled.words, plain.words) == ("Scaled features", "none")
+    with_title = protocol_text(variant_of(read_document(MY), "minmax"))
+    write("minmax: {scale: minmax}")
+    assert protocol_text(variant_of(read_document(MY), "minmax")) == with_title
+    assert experiment_of("minmax").title == ""
+    write("more: {title: More claims, claims: []}")
+    assert not load_config(MY).variants[0].reading
+
+
+def test_many_data_sets_are_counted() -> None:
+    write("few: {datasets: [sonar, heart]}", "many: {datasets: [a2a, sonar, heart, mg, mpg]}")
+    few, many = load_config(MY).variants
+    assert (few.changes, many.changes) == ("datasets sonar heart", "5 data sets")
+
+
 def test_params_reach_every_criterion_that_has_them() -> None:
     write("all: {params: {eta: 4}}", "one: {params: {k-KS: {eta: 4}}}")
     assert experiment_of("all").labels == ("5-CV", "5-KS(eta=4)", "10-KS(eta=4)", "EP(eta=4)")
@@ -82,6 +102,7 @@ def test_variants_do_not_change_the_protocol_of_the_main_results() -> None:
         ("a: {scal: minmax}", "my.yaml:10: variants.a.scal: no key that a variant can change; did you mean"),
         ("a: {scale: minmx}", "my.yaml:10: scale: unknown value 'minmx'; did you mean 'minmax'?"),
         ("a: {name: other}", "my.yaml:10: variants.a.name: no key that a variant can change"),
+        ("a: {title: 4}", "my.yaml:10: variants.a.title: must be a text, not the number 4"),
         ("a: {params: 4}", "my.yaml:10: variants.a.params: must be a mapping, as in {eta: 4}, not the number 4"),
         ("a: {params: {zeta: 4}}", "my.yaml:10: variants.a.params.zeta: no criterion of this config takes zeta 4"),
         ("a: {params: {5-CV: {eta: 1}}}", "my.yaml:10: variants.a.params.5-CV: no criterion of this"),

@@ -45,7 +45,7 @@ def test_a_row_per_claim_with_its_id_and_filters(tmp_path: Path, entry: Entry) -
     first = rows[0]
     assert '<a href="a/report.html#claim-6.1a">ecml2014-6.1a</a>' in first
     assert 'data-verdict="' in first
-    assert 'data-kind="lower"' in first
+    assert 'data-kind="lower error"' in first
     assert 'data-dataset="heart"' in first or 'data-dataset="heart|sonar"' in first
     assert 'data-method="5-KS|10-KS|5-CV|10-CV"' in first
     assert "8 or more of 9" in first

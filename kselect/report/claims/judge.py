@@ -37,12 +37,16 @@ ONE_LOSS: tuple[Kind, ...] = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with what was found about it; ``variant`` and ``loss`` are empty for the main ones."""
+    """A claim with what was found about it; ``variant`` and ``loss`` are empty for the main ones.
+
+    ``reading`` is the title of the variant.
+    """
 
     claim: Claim
     variant: str
     loss: str
     finding: Finding
+    reading: str = ""
 
 
 def judge_claims(study: Study) -> tuple[Judged, ...]:
@@ -57,7 +61,7 @@ def judge_others(study: Study) -> tuple[Judged, ...]:
     A variant that only adds columns has the same numbers, and claims of its own in its own report.
     """
     experiment = study.experiment
-    readings = {v.name for v in experiment.variants if v.reading}
+    readings = {v.name: v.words for v in experiment.variants if v.reading}
     found = [
         Judged(claim, "", loss, find(study, claim, loss))
         for claim in experiment.claims
@@ -65,7 +69,7 @@ def judge_others(study: Study) -> tuple[Judged, ...]:
         if depends_on(study, claim, loss)
     ]
     found += [
-        Judged(claim, name, "", find(variant, claim, variant.experiment.loss))
+        Judged(claim, name, "", find(variant, claim, variant.experiment.loss), readings[name])
         for name, variant in study.variants.items()
         if name in readings
         for claim in experiment.claims

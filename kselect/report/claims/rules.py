@@ -149,6 +149,31 @@ class Rule(NamedTuple):
     effect: str
 
 
+# What a claim of each kind says, for readers who choose claims by their kind.
+KIND_WORDS: Mapping[Kind, str] = {
+    "lower": "lower error",
+    "higher": "higher error",
+    "not higher": "error not higher",
+    "same": "same error",
+    "good setting": "good ridge",
+    "robust": "error hardly depends on a parameter",
+    "good range": "good range of a parameter",
+    "exact": "series exact from an order on",
+    "near": "criterion near the exact one",
+    "cheaper": "less time",
+    "same time": "about the same time",
+    "friedman rejected": "methods differ",
+    "friedman not rejected": "methods do not differ",
+    "best rank": "best mean rank",
+    "ranks before": "better mean rank",
+    "ranks same": "same mean rank",
+    "ranks not after": "mean rank not worse",
+    "ranks after": "worse mean rank",
+    "varies less": "width varies less",
+    "suppresses": "suppresses uninformative features",
+    "avoids": "avoids large degrees",
+    "unimodal": "one minimum",
+}
 WITHHELD = "No verdict if fewer than half of the planned numbers exist."
 T_TEST = "the papers' paired one-sided t-test at 5 %"
 SWEPT = f"A data set has one curve per method. Tests: {T_TEST}."

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kselect.core.claim import Claim
 from kselect.core.table import Column, Group, Table, Values
+from kselect.grids import show_power
 from kselect.report.claims.effects import median_effect
 from kselect.report.claims.errors import unit_of
 from kselect.report.claims.rules import RULES, withhold
@@ -61,13 +62,13 @@ def judge_range(study: Study, claim: Claim, loss: str) -> Finding:
         return nothing()
     held = sum(not one.worse for _, _, one in known)
     distances = [[one.distance for d, _, one in known if d == dataset] for dataset in datasets]
-    what = "every value of the range is as good as its best"
+    what = "every value of the range is as good as its best (not significantly worse)"
     if claim.kind != "robust":
-        what = "the best of the range is as good as the best of the sweep"
+        what = "the best of the range is as good as the best of the sweep (not significantly worse)"
     rows: tuple[Values, ...] = tuple(
         (
             *(dataset, label, *(f"{mean:.4g}" for mean in one.means)),
-            ", ".join(f"{claim.parameter} = {v:g}" for v in one.worse) or "none",
+            ", ".join(f"{claim.parameter} = {show_power(v)}" for v in one.worse) or "none",
             "no" if one.worse else "yes",
         )
         for dataset, label, one in known
@@ -87,7 +88,7 @@ def describe_worse(claim: Claim, curves: Sequence[JudgedCurve]) -> str:
     counts = Counter(value for one in curves for value in one.worse)
     if claim.kind != "robust" or not counts:
         return ""
-    values = (f"{claim.parameter} = {v:g} on {counts[v]}" for v in sorted(counts))
+    values = (f"{claim.parameter} = {show_power(v)} on {counts[v]}" for v in sorted(counts))
     return f"Significantly worse than the best of the range: {', '.join(values)} of {len(curves)} curves."
 
 

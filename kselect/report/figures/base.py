@@ -147,6 +147,14 @@ class FigureReader:
             self.wrong(("lam",), f"{show_number(lam)} is not in the grid of lam; valid: {valid}")
         return near[0] if near else 0.0
 
+    def text(self, key: str) -> str:
+        """Read a text, empty by default."""
+        value = self.written.get(key, "")
+        if not isinstance(value, str):
+            self.wrong((key,), "must be a text")
+            return ""
+        return value
+
     def sweep(self, *keys: str) -> tuple[str, tuple[float, ...]]:
         """Read the only key that is not one of ``keys``: a parameter with its grid."""
         swept = [key for key in self.written if key not in keys]

@@ -61,7 +61,7 @@ class Ranking(FigureBase, kind="ranking"):
     ``literature`` lists columns of the paper's own table (``printed``), or contains numbers, with or without a
     spread (``columns``): ``{MKL: {heart: 16.7, banana: [10.5, 0.5]}}``. ``table`` is the paper's table with the
     published ranks. ``without`` lists data sets that are left out. ``spread`` is the standard error of our means,
-    or their standard deviation over splits.
+    or their standard deviation over splits. ``title`` is the heading on the page, the name by default.
     """
 
     criteria: tuple[str, ...]
@@ -70,6 +70,7 @@ class Ranking(FigureBase, kind="ranking"):
     table: str = ""
     without: tuple[str, ...] = ()
     spread: str = "error"
+    title: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -79,7 +80,7 @@ class Ranking(FigureBase, kind="ranking"):
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
         """Read methods of the table, and columns from the literature with a number per data set."""
-        config.check_keys("criteria", "literature", "table", "without", "spread")
+        config.check_keys("criteria", "literature", "table", "without", "spread", "title")
         spread = config.written.get("spread", SPREADS[0])
         if spread not in SPREADS:
             config.wrong(("spread",), f"must be {' or '.join(SPREADS)}")
@@ -93,6 +94,7 @@ class Ranking(FigureBase, kind="ranking"):
             str(config.written.get("table", "")),
             config.datasets("without") if "without" in config.written else (),
             str(spread),
+            config.text("title"),
         )
 
     def show(self, study: Study) -> Iterator[File | Passage]:
@@ -104,7 +106,7 @@ class Ranking(FigureBase, kind="ranking"):
         yield from table_files(
             table, *more, of=study.experiment.name, tidy=tidy_table(found, self.name)
         )
-        elements: list[Element] = [Heading(self.name), table]
+        elements: list[Element] = [Heading(self.title or self.name), table]
         elements += [Details("Every pair", (pairs,)) for pairs in more]
         yield Passage("rankings", tuple(elements))
         below = "; below, those of the published numbers'" if found.published.datasets else ""

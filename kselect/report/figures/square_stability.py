@@ -10,6 +10,7 @@ from kselect.core.experiment import FigureContext
 from kselect.core.method import Method, Setting
 from kselect.core.table import Column, Group, Table, Values
 from kselect.criteria import CRITERIA, PROBES
+from kselect.grids import show_power
 from kselect.kernels.gaussian import Gaussian
 from kselect.learners import LEARNERS
 from kselect.report.elements import File, Heading, Passage
@@ -19,7 +20,7 @@ from kselect.report.writers import table_files
 from kselect.stats.samples import select
 from kselect.stats.study import Study
 
-KEYS = ("criterion", "tau", "lam", "datasets")
+KEYS = ("criterion", "tau", "lam", "datasets", "title")
 BETA, CHANGE, UNIFORM, BOUND = "beta", "prediction-change", "uniform-stability", "square-bound"
 RISK, RISK_CRITERION = "empirical risk", "RKS"
 # The parameters of each probe, by the label that its records have.
@@ -33,7 +34,7 @@ PROBED = {
 COLUMNS = (
     Column("data set", "dataset", align="left"),
     Column("n", "n_train"),
-    Column("tau", "tau", "g"),
+    Column("tau", "tau", show_power),
     Column("beta", "beta", ".3g"),
     Column("change of predictions", "prediction_change", ".2g"),
     Column("bound (theorem 8)", "bound_8", ".2g"),
@@ -58,6 +59,7 @@ class SquareStability(FigureBase, kind="square-stability"):
     lam: float
     folds: int
     datasets: tuple[str, ...]
+    title: str = ""
 
     @classmethod
     def parse(cls, name: str, config: FigureReader) -> Self:
@@ -75,7 +77,8 @@ class SquareStability(FigureBase, kind="square-stability"):
                 problems.append(f"the theorems are for the square loss, not for {learner.name}")
             for words in problems[:1]:
                 config.wrong(("datasets",), f"{dataset}: {words}")
-        return cls(name, label, config.positive("tau"), config.lam(), folds or 0, datasets)
+        taus, lam, title = config.positive("tau"), config.lam(), config.text("title")
+        return cls(name, label, taus, lam, folds or 0, datasets, title)
 
     def methods(self, context: FigureContext) -> Iterable[Method]:
         """Return per width the criterion, the empirical risk, and the probes."""
@@ -109,7 +112,7 @@ class SquareStability(FigureBase, kind="square-stability"):
             ),
         )
         yield from table_files(table, of=study.experiment.name)
-        yield Passage("figures", (Heading(self.name), table))
+        yield Passage("figures", (Heading(self.title or self.name), table))
 
 
 def stability_rows(study: Study, figure: SquareStability) -> Iterator[Values]:

@@ -20,11 +20,13 @@ from kselect.report.elements import (
 )
 from kselect.report.latex import write_latex
 from kselect.report.sections import section
-from kselect.report.words import dagger_notes, describe_coverage, describe_protocol
+from kselect.report.words import AS_CONFIGURED, dagger_notes, describe_coverage, describe_protocol
 from kselect.report.writers import write_csv
 from kselect.stats.study import Study
 
 NAME = "claims"
+# The place of a claim on the page: this and its id.
+ANCHOR = "claim-"
 TIDY = (
     *(Column(csv=name) for name in ("id", "of", "claim", "kind", "verdict")),
     *(Column(csv=name, csv_format=".6g") for name in ("effect", "low", "high")),
@@ -72,18 +74,21 @@ def show(study: Study) -> Iterator[File | Passage]:
     tidy = Table(NAME, TIDY, (Group(tuple(map(tidy_row, (*main, *others)))),))
     loss = experiment.loss
     caption = (INTRODUCTION, describe_protocol(experiment, loss), *dagger_notes(study, loss))
-    overview = Table(NAME, COLUMNS, (Group(tuple(map(printed_row, main))),), caption)
+    rows = (Group(tuple(map(printed_row, main))),)
+    overview = Table(NAME, COLUMNS, rows, caption, leads_to=ANCHOR)
     yield File(f"tables/{NAME}.csv", write_csv(tidy))
     yield File(f"tables/{NAME}.tex", write_latex(overview, of=experiment.name))
     coverage = describe_coverage(study.comparison(loss).coverage())
     lines = tuple(Paragraph(text) for text in (coverage,) if text)
     yield Passage(NAME, (*lines, overview), CLAIMS_FILE)
+    yield Passage(NAME, (Heading("How each claim was judged"),))
     for one in main:
         rest = [other for other in others if other.claim.id == one.claim.id]
         heading, *shown = show_claim(one, rest)
         yield Passage("", (heading, *shown), CLAIMS_FILE)
-        name = f"{one.claim.id}: {one.claim.text}"
-        folded = Details(name, tuple(shown), one.finding.verdict, f"claim-{one.claim.id}")
+        sentence = Paragraph(f"{one.claim.id}: {one.claim.text.rstrip('.')}.")
+        inside = (sentence, *shown)
+        folded = Details(one.claim.id, inside, one.finding.verdict, f"{ANCHOR}{one.claim.id}")
         yield Passage(NAME, (folded,))
 
 
@@ -124,7 +129,7 @@ def show_claim(one: Judged, others: Sequence[Judged]) -> Iterator[Element]:
     if others:
         rows = tuple(
             (
-                *(o.variant or "(main)", o.loss or "(main)", o.finding.verdict),
+                *(o.reading or AS_CONFIGURED, o.loss or AS_CONFIGURED, o.finding.verdict),
                 *(*show_effect(o.finding), o.finding.counts),
             )
             for o in others

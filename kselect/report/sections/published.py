@@ -75,7 +75,8 @@ SENSITIVITY_TIDY = tuple(
     )
 )
 READINGS = (
-    Column("reading", align="left"),
+    Column("reading", align="prose"),
+    Column("variant", align="left"),
     Column("changes", align="prose"),
     Column("data sets"),
     Column("mean abs z", format=".2f"),
@@ -218,12 +219,13 @@ def readings_table(study: Study, found: Sequence[Sensitivity]) -> Table:
     caption = (
         "Other readings of the protocol, each run on the same splits unless it changes them. Mean abs z: the mean "
         f"distance of the methods {plain}, which have no free parameters, from the published values, in standard "
-        "errors of the two means; next to it, the same cells as configured.",
+        "errors of the two means; next to it, the same cells as configured. The command kselect run CONFIG "
+        "--variant NAME computes a variant.",
         describe_protocol(study.experiment, study.experiment.loss),
     )
     rows = tuple(
         (
-            *(row.name or "(main)", row.changes),
+            *(row.title, row.name or None, row.changes if row.name else None),
             f"{row.datasets}{'' if row.datasets == row.planned else f' of {row.planned}'}",
             *(row.distance, row.usual),
         )
@@ -240,7 +242,7 @@ def verdicts_table(
     """Return a row per claim, with its verdict under each reading."""
     columns = (
         Column("claim", align="left"),
-        *(Column(row.name or "(main)", align="verdict") for row in found),
+        *(Column(row.title, align="verdict") for row in found),
     )
     rows = tuple(
         (c.id, *(f.verdict if (f := verdicts.get((row.name, c.id))) else None for row in found))

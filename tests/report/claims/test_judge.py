@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from synthetic import experiment, full_experiment, full_records, method, sample_records, study
@@ -12,8 +14,10 @@ from synthetic import experiment, full_experiment, full_records, method, sample_
 from kselect.core.claim import Claim
 from kselect.core.experiment import Experiment, Variant
 from kselect.report.claims.judge import judge_claims, judge_others
+from kselect.report.claims.rules import KIND_WORDS, RULES
 from kselect.report.elements import Details, File, Heading, Paragraph, Passage
 from kselect.report.front import make_entry
+from kselect.report.page import write_report
 from kselect.report.sections.claims import show
 from kselect.report.sections.published import show_sensitivity
 from kselect.stats.study import Study
@@ -46,7 +50,9 @@ def made(**changes: Any) -> Study:
     )
     better = sample_records({("heart", "5-CV"): (0.2, 0.3), ("heart", "5-KS(eta=4)"): (0.1, 0.2)})
     better += sample_records({("sonar", "5-CV"): (0.2, 0.3), ("sonar", "5-KS(eta=4)"): (0.1, 0.1)})
-    spec = replace(spec, variants=(Variant("eta-4", "eta 4"), Variant("later", "seed 2")))
+    spec = replace(
+        spec, variants=(Variant("eta-4", "eta 4", title="eta = 4"), Variant("later", "seed 2"))
+    )
     return Study(spec, RECORDS, variants={"eta-4": study(other, better)})
 
 
@@ -102,7 +108,9 @@ def test_the_section_shows_every_claim_and_writes_every_row() -> None:
     assert rows[1]["reason"] == UNTESTED.untested
     assert "k-KS is better" in files["tables/claims.tex"]
     shown = [
-        i.elements for i in items if isinstance(i, Passage) and isinstance(i.elements[0], Heading)
+        i.elements
+        for i in items
+        if isinstance(i, Passage) and isinstance(i.elements[0], Heading) and i.file
     ]
     heading, verdict, paper, details = shown[1]
     assert isinstance(heading, Heading)
@@ -116,8 +124,23 @@ def test_the_section_shows_every_claim_and_writes_every_row() -> None:
     rule, _, others = details.elements
     assert isinstance(rule, Paragraph)
     assert rule.text.startswith("The rule. Supported: a lower mean error in more than half")
-    assert others.rows[0][:3] == ("eta-4", "(main)", "supported")  # type: ignore[union-attr]
+    assert others.rows[0][:3] == ("eta = 4", "as configured", "supported")  # type: ignore[union-attr]
     assert len(shown[2]) == 2  # a claim that is not tested here has no rule
+
+
+def test_the_page_has_one_list_of_claims_that_leads_to_each(tmp_path: Path) -> None:
+    """The table has the sentences; the folded parts have an id and a verdict, and the sentence inside."""
+    page = write_report(made(), tmp_path)[-1].read_text()
+    assert page.count('<a href="#claim-1a">1a</a>') == 1
+    assert page.count('id="claim-1a"') == 1
+    summaries = re.findall(r"<summary>(.*?)</summary>", page)
+    assert not any("k-KS is better" in text for text in summaries)
+    assert "<p>1a: k-KS is better.</p>" in page.split('id="claim-1a"')[1]
+
+
+def test_every_kind_of_claim_has_words() -> None:
+    assert set(KIND_WORDS) == set(RULES)
+    assert len(set(KIND_WORDS.values())) == len(RULES)
 
 
 def test_an_experiment_without_claims() -> None:
@@ -147,7 +170,10 @@ def test_the_sensitivity_table_has_a_verdict_per_claim_and_reading() -> None:
         ("", "3", "no numbers", ""),
         ("eta-4", "1a", "supported", "-12.5"),
     ]
-    assert "| 1a    | not supported | supported |" in text["tables/sensitivity.md"]
+    shown = text["tables/sensitivity.md"]
+    assert "| claim | as configured | eta = 4   |" in shown
+    assert "| 1a    | not supported | supported |" in shown
+    assert "| eta = 4       | eta-4   | eta 4   |" in shown  # commands need the name
     last = items[-1]
     assert isinstance(last, Passage)
     assert "Not run: later" in str(last.elements)

@@ -64,15 +64,18 @@ def test_the_effects_are_distances_to_the_best_of_the_sweep() -> None:
     found = curves((5, 4, 0), (6, 0, 9), (1, 1, 0))
     robust, good = (judge_range(found, c, "squared") for c in (ROBUST, GOOD))
     assert (robust.effect.value, good.effect.value) == (pytest.approx(5), pytest.approx(1))
-    assert robust.counts == "on 1 of 3 curves every value of the range is as good as its best"
-    best = "the best of the range is as good as the best of the sweep"
+    assert (
+        robust.counts
+        == "on 1 of 3 curves every value of the range is as good as its best (not significantly worse)"
+    )
+    best = "the best of the range is as good as the best of the sweep (not significantly worse)"
     assert good.counts == f"on 1 of 3 curves {best}"
     assert robust.text == (
-        "Significantly worse than the best of the range: eta = 0.25 on 2 of 3 curves."
+        "Significantly worse than the best of the range: eta = 2^-2 on 2 of 3 curves."
     )
     assert good.text == ""
     assert robust.table is not None
-    assert robust.table.rows[0][-2:] == ("eta = 0.25", "no")
+    assert robust.table.rows[0][-2:] == ("eta = 2^-2", "no")
 
 
 def test_a_sweep_that_is_absent_or_not_finished() -> None:

@@ -13,10 +13,10 @@ from synthetic import experiment, record, study
 from kselect.core.experiment import Experiment, FigureContext
 from kselect.core.record import Record
 from kselect.errors import ConfigError
-from kselect.report.elements import File
+from kselect.report.elements import File, Heading, Passage
 from kselect.report.figures import FIGURES
 from kselect.report.figures.degree import Degree, grows, mean_betas
-from kselect.report.figures.square_stability import RISK, SquareStability, stability_rows
+from kselect.report.figures.square_stability import COLUMNS, RISK, SquareStability, stability_rows
 from kselect.stats.study import Study
 
 CONFIG = """\
@@ -93,6 +93,20 @@ def test_the_row_of_a_width(tmp_path: Path) -> None:
     )
     assert row[0] == want[0]
     assert row[1:] == pytest.approx(want[1:])
+
+
+def test_widths_read_as_powers_of_two_and_the_title_is_the_heading(tmp_path: Path) -> None:
+    """The CSV keeps numbers for machines."""
+    spec = load(tmp_path)
+    (figure,) = (f for f in spec.figures if isinstance(f, SquareStability))
+    small = replace(figure, taus=(2.0**-15,), title="Least squares")
+    *files, passage = small.show(filled(replace(spec, figures=(small,)), {}))
+    assert isinstance(passage, Passage)
+    assert passage.elements[0] == Heading("Least squares")
+    column = next(c for c in COLUMNS if c.csv == "tau")
+    assert column.text(2.0**-15) == "2^-15"
+    assert column.field(2.0**-15) == "3.051757812e-05"
+    assert files
 
 
 def test_methods_have_the_square_loss(tmp_path: Path) -> None:

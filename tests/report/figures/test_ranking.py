@@ -10,7 +10,7 @@ from synthetic import method
 
 from kselect.config.load import load_config
 from kselect.core.experiment import FigureContext
-from kselect.report.elements import File
+from kselect.report.elements import File, Heading, Passage
 from kselect.report.figures import FIGURES
 from kselect.report.figures.ranking import Ranking, rank_columns
 from kselect.report.figures.widths import learned_widths
@@ -37,6 +37,14 @@ def test_literature_columns_are_ranked_with_ours() -> None:
     assert found.absent == ("synthetic",)
     assert found.literature == {"MKL-separate", "IKL-products"}
     assert found.rows["heart"][2].mean == 16.7
+
+
+def test_the_title_is_the_heading() -> None:
+    """Without a title, the name is."""
+    for title, expected in (("One width", "One width"), ("", "table2")):
+        figure = Ranking("table2", ("RBF-XVAL", "ARD-FLKL"), title=title)
+        passages = [p for p in figure.show(printed()) if isinstance(p, Passage)]
+        assert passages[0].elements[0] == Heading(expected)
 
 
 def test_marks_of_wilcoxon() -> None:
