@@ -204,7 +204,7 @@ def write_whole(path: Path, content: str | bytes, say: Say = on_stderr) -> None:
 
 
 def write_changed(path: Path, content: str | bytes) -> None:
-    """Write a file like ``write_whole``, but leave one alone that has this content already."""
+    """Write a file like ``write_whole``, unless it has this content already."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     with suppress(OSError):
         if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:

@@ -50,10 +50,10 @@ def write_report(
 ) -> list[Path]:
     """Write tables, figures and pages below a folder, each file in one step; return the paths.
 
-    A file that has its content already is left alone.
-    Any part of the records, even none, gives a report. ``more`` are passages of other stages for the same page,
-    ``home`` is the address of the page over all experiments, and ``step`` is called after each section and figure.
-    ``standalone`` adds a page that needs no other file.
+    A file whose content does not change is not written again. Any part of the records, even none, gives a report.
+    ``more`` are passages of other stages for the same page, ``home`` is the address of the page over all
+    experiments, and ``step`` is called after each section and figure. ``standalone`` adds a page that needs no
+    other file.
     """
     passages, paths, data = [], [], []
     figures = [

@@ -1,7 +1,8 @@
 """Fonts for PDF files without the tables that a PDF does not use.
 
-matplotlib embeds a subset of each font and has fontTools read all of the font for it, among that the rules for
-ligatures and kerning, which take longer than the rest of the file. A PDF places each glyph by itself.
+matplotlib embeds a subset of each font. To make the subset, fontTools reads the whole font, with its rules for
+ligatures and kerning, and this takes longer than the rest of the file. A PDF needs no such rules: it states the
+position of each glyph.
 """
 
 from __future__ import annotations

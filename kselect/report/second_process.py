@@ -1,8 +1,8 @@
 """A second process that draws figures while this one computes.
 
-Drawing takes more than half of the time of a report. The process starts with the second figure that has to be
-drawn, since its start takes about as long as one figure, or before the experiment is read if that takes as long.
-What it has not begun when this process has nothing else to do, this process draws itself.
+Drawing takes more than half of the time of a report. Starting a process takes about as long as drawing one figure.
+So the second process starts when a second figure has to be drawn, or earlier if reading the experiment takes that
+long. When this process has nothing else to do, it draws the figures that the second process has not begun.
 """
 
 from __future__ import annotations

@@ -168,7 +168,10 @@ def describe_coverage(coverage: Coverage) -> str:
 
 
 def describe_fewer_splits(study: Study) -> Iterator[str]:
-    """Yield where splits are fewer than planned, ``10 of 50 splits (abalone: 1).``, and than those of the paper."""
+    """Yield which data sets have fewer splits than planned, and whether the paper has more splits.
+
+    For example, ``10 of 50 splits (abalone: 1).``
+    """
     experiment = study.experiment
     planned = len(experiment.splits)
     counts = {d: len(experiment.splits_on(d)) for d in experiment.datasets}
