@@ -84,7 +84,7 @@ def show(study: Study) -> Iterator[File | Passage]:
     yield Passage(NAME, (Heading("How each claim was judged"),))
     for one in main:
         rest = [other for other in others if other.claim.id == one.claim.id]
-        heading, *shown = show_claim(one, rest)
+        heading, *shown = show_claim(one, rest, loss)
         yield Passage("", (heading, *shown), CLAIMS_FILE)
         sentence = Paragraph(f"{one.claim.id}: {one.claim.text.rstrip('.')}.")
         inside = (sentence, *shown)
@@ -115,8 +115,11 @@ def show_effect(found: Finding) -> Values:
     return (found.effect.text or None, found.effect.interval or None)
 
 
-def show_claim(one: Judged, others: Sequence[Judged]) -> Iterator[Element]:
-    """Yield one claim: the sentence, the verdict with effect and counts, what the paper counts, and the rule."""
+def show_claim(one: Judged, others: Sequence[Judged], loss: str) -> Iterator[Element]:
+    """Yield one claim: the sentence, the verdict with effect and counts, what the paper counts, and the rule.
+
+    ``loss`` is the loss of the variants.
+    """
     claim, found = one.claim, one.finding
     yield Heading(f"{claim.id}: {claim.text}", 3)
     yield Paragraph(" ".join(sentences(one)), found.verdict)
@@ -129,7 +132,7 @@ def show_claim(one: Judged, others: Sequence[Judged]) -> Iterator[Element]:
     if others:
         rows = tuple(
             (
-                *(o.reading or AS_CONFIGURED, o.loss or AS_CONFIGURED, o.finding.verdict),
+                *(o.reading or AS_CONFIGURED, o.loss or loss, o.finding.verdict),
                 *(*show_effect(o.finding), o.finding.counts),
             )
             for o in others

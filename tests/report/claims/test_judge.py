@@ -124,7 +124,7 @@ def test_the_section_shows_every_claim_and_writes_every_row() -> None:
     rule, _, others = details.elements
     assert isinstance(rule, Paragraph)
     assert rule.text.startswith("The rule. Supported: a lower mean error in more than half")
-    assert others.rows[0][:3] == ("eta = 4", "as configured", "supported")  # type: ignore[union-attr]
+    assert others.rows[0][:3] == ("eta = 4", "squared", "supported")  # type: ignore[union-attr]
     assert len(shown[2]) == 2  # a claim that is not tested here has no rule
 
 
