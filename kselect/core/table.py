@@ -30,8 +30,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Mark = Literal["best", "close", ""]
-# "prose" lets a text break its lines; "verdict" colours the words of a verdict on the page.
-Align = Literal["left", "right", "prose", "verdict", "measure"]
+# "prose" lets a text break its lines. On the page, "verdict" colours the words of a verdict, and "code" shows a
+# name that commands need.
+Align = Literal["left", "right", "prose", "verdict", "measure", "code"]
 DASH = "–"  # noqa: RUF001
 LARGEST_FIXED = 1e5
 

@@ -76,7 +76,7 @@ SENSITIVITY_TIDY = tuple(
 )
 READINGS = (
     Column("reading", align="prose"),
-    Column("variant", align="left"),
+    Column("variant", align="code"),
     Column("changes", align="prose"),
     Column("data sets"),
     Column("mean abs z", format=".2f"),

@@ -135,6 +135,7 @@ def test_the_page_has_one_list_of_claims_that_leads_to_each(tmp_path: Path) -> N
     assert page.count('id="claim-1a"') == 1
     summaries = re.findall(r"<summary>(.*?)</summary>", page)
     assert not any("k-KS is better" in text for text in summaries)
+    assert '<td class="left"><code>eta-4</code></td>' in page  # commands need the name
     assert "<p>1a: k-KS is better.</p>" in page.split('id="claim-1a"')[1]
 
 
