@@ -11,7 +11,6 @@ import click
 from kselect.cli.flags import LOADED_PLUGIN, PATH
 from kselect.cli.row_flags import rule_lines
 from kselect.errors import DataError, brief, printable
-from kselect.grids import show_number
 from kselect.kernels.ard import FeatureWidths
 from kselect.kernels.sums import Sum
 from kselect.selection.model_file import read_model
@@ -75,7 +74,7 @@ def candidate(one: SavedFit) -> str:
     """Return ``gaussian kernel, tau = 4, lam = 0.01``; of a learned kernel lam only."""
     own = {} if isinstance(one.kernel, FeatureWidths | Sum) else one.kernel.parameters
     values = {**own, "lam": one.lam}.items()
-    return f"{one.kernel.name} kernel, {', '.join(f'{k} = {show_number(v)}' for k, v in values)}"
+    return f"{one.kernel.name} kernel, {', '.join(f'{k} = {v:.6g}' for k, v in values)}"
 
 
 def quality_lines(held_out: Mapping[str, Any], targets: Sequence[str]) -> Iterator[str]:
