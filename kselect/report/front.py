@@ -11,10 +11,12 @@ from pathlib import Path
 from kselect.core.claim import Paper
 from kselect.files import write_whole
 from kselect.packaged import experiments
+from kselect.report.cells import printed_cells
 from kselect.report.claims.effects import Effect
 from kselect.report.claims.judge import Judged, judge_claims, judge_others
 from kselect.report.claims.rules import KIND_WORDS, Verdict
 from kselect.report.claims.scope import find_datasets, find_methods
+from kselect.report.glossary import explain, join_terms
 from kselect.report.head import PHRASES, Summary, show_address, show_venue, summarise
 from kselect.report.lookup import PrintedNumber, printed_numbers
 from kselect.report.template import Links, render
@@ -63,6 +65,8 @@ class Entry:
     address: str = ""
     thumbnail: str = ""
     numbers: tuple[PrintedNumber, ...] = ()
+    printed: str = ""
+    terms: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,26 @@ def make_entry(study: Study, href: str, seconds: Sequence[str] = ()) -> Entry:
         show_address(paper) if paper else "",
         str(Path(href).parent / THUMBNAIL) if study.published else "",
         tuple(printed_numbers(study, href)),
+        describe_legible(study),
+        tuple(explain([experiment])),
     )
+
+
+def describe_legible(study: Study) -> str:
+    """Return how many cells of a paper's tables our copy shows, if not all; nothing without a paper."""
+    paper, experiment = study.paper, study.experiment
+    if not paper:
+        return ""
+    if not study.published:
+        return f"No table of {experiment.name} is legible in our copy of the paper."
+    printed = study.once(printed_cells, experiment.loss)
+    methods = {method for _, _, method in printed}  # the others are not in the paper's table
+    cells = study.comparison(experiment.loss).cells.items()
+    places = [(s, *place) for s, found in cells for place in found if place[1] in methods]
+    known = sum(place in printed for place in places)
+    if known == len(places):
+        return ""
+    return f"Of {experiment.name}, {known} of {len(places)} cells are legible in our copy of the paper."
 
 
 def board_rows(study: Study, href: str) -> list[BoardRow]:
@@ -221,6 +244,7 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         ),
         scales=list(drawn.values()),
         whisker=lambda e: drawn[family(e)].draw(e) if family(e) in drawn else None,
+        terms=join_terms(entry.terms for entry in entries),
         dagger=DAGGER,
         links=Links(path.parent),
     )

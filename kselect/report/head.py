@@ -16,6 +16,7 @@ import kselect
 from kselect.core.claim import Paper
 from kselect.report.claims.judge import Judged, judge_claims
 from kselect.report.claims.rules import Verdict
+from kselect.report.glossary import explain
 from kselect.report.words import show_p
 from kselect.stats.distances import Distance, count_agreements, distances
 from kselect.stats.samples import LEVEL
@@ -76,7 +77,8 @@ class Copied:
 class Head:
     """The part above the chapters: the result in one sentence, the facts behind it, and texts to copy.
 
-    The page of an experiment has a ``summary`` of its claims, and a paper with its venue and address.
+    The page of an experiment has a ``summary`` of its claims, a paper with its venue and address, and the meanings
+    of its abbreviations.
     """
 
     facts: tuple[tuple[str, str], ...]
@@ -86,6 +88,7 @@ class Head:
     paper: Paper | None = None
     where: str = ""
     address: str = ""
+    terms: tuple[tuple[str, str], ...] = ()
 
 
 def make_head(study: Study) -> Head:
@@ -115,6 +118,7 @@ def make_head(study: Study) -> Head:
         paper=paper,
         where=show_venue(paper) if paper else "",
         address=show_address(paper) if paper else "",
+        terms=tuple(explain([study.experiment])),
     )
 
 

@@ -108,11 +108,12 @@ def describe_protocol(experiment: Experiment, loss: str) -> str:
     scale = SCALES[experiment.scale]
     where = f" {SCALES_ON[experiment.scale_on]}" if experiment.scale != "none" else ""
     count = len(experiment.splits)
-    fewer = any(len(experiment.splits_on(d)) < count for d in experiment.datasets)
+    made = [len(experiment.splits_on(d)) for d in experiment.datasets]
+    most = max(made, default=count)
     kind = "stratified random" if experiment.stratify else "random"
     splits = (
-        f"{count} {'given' if experiment.train is None else kind} split{'s' * (count != 1)}"
-        f"{' (fewer if a row says so)' * fewer}"
+        f"{f'{most} of ' * (most < count)}{count} {'given' if experiment.train is None else kind} "
+        f"split{'s' * (count != 1)}{' (fewer if a row says so)' * (min(made, default=most) < most)}"
     )
     if experiment.train is not None:
         splits += f" with {100 * experiment.train:.3g} % for training"
@@ -170,7 +171,7 @@ def describe_coverage(coverage: Coverage) -> str:
 def describe_fewer_splits(study: Study) -> Iterator[str]:
     """Yield which data sets have fewer splits than planned, and whether the paper has more splits.
 
-    For example, ``10 of 50 splits (abalone: 1).``
+    For example, ``Only 10 of 50 splits were run (abalone: 1).``
     """
     experiment = study.experiment
     planned = len(experiment.splits)
@@ -180,9 +181,9 @@ def describe_fewer_splits(study: Study) -> Iterator[str]:
     if usual < planned and 2 * times > len(counts):
         others = {c: [d for d in counts if counts[d] == c] for c in counts.values() if c != usual}
         told = "; ".join(f"{', '.join(names)}: {count}" for count, names in others.items())
-        yield f"{usual} of {planned} splits{f' ({told})' if told else ''}."
+        yield f"Only {usual} of {planned} splits were run{f' ({told})' if told else ''}."
     elif few:
-        yield f"Fewer than {planned} splits: {', '.join(few)}."
+        yield f"Fewer than {planned} splits were run on {', '.join(few)}."
     if study.paper and planned < study.paper.splits:
         yield f"{planned} splits; the paper has {study.paper.splits}."
 

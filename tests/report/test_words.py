@@ -29,11 +29,13 @@ def test_fewer_splits_in_one_sentence() -> None:
     """A number that most data sets share is said once, without their names."""
     names = ("heart", "sonar", "a2a")
     most = experiment(datasets=names, fewer_splits=tuple(SplitLimit(4, dataset=d) for d in names))
-    assert list(describe_fewer_splits(study(most, []))) == ["4 of 10 splits."]
+    assert list(describe_fewer_splits(study(most, []))) == ["Only 4 of 10 splits were run."]
     one = replace(most, fewer_splits=(*most.fewer_splits, SplitLimit(1, dataset="a2a")))
-    assert list(describe_fewer_splits(study(one, []))) == ["4 of 10 splits (a2a: 1)."]
+    assert list(describe_fewer_splits(study(one, []))) == ["Only 4 of 10 splits were run (a2a: 1)."]
     rest = replace(most, fewer_splits=most.fewer_splits[1:2])
-    assert list(describe_fewer_splits(study(rest, []))) == ["Fewer than 10 splits: sonar (4)."]
+    assert list(describe_fewer_splits(study(rest, []))) == [
+        "Fewer than 10 splits were run on sonar (4)."
+    ]
     assert not list(describe_fewer_splits(study(experiment(), [])))
 
 
@@ -65,6 +67,10 @@ def test_splits() -> None:
         (experiment(fewer_splits=fewer), "10 random splits (fewer if a row says so) with 70 %"),
     ):
         assert f", {words}" in describe_protocol(spec, "squared")
+    everywhere = experiment(
+        fewer_splits=tuple(SplitLimit(4, dataset=d) for d in experiment().datasets)
+    )
+    assert "4 of 10 random splits with 70 %" in describe_protocol(everywhere, "squared")
     elsewhere = experiment(fewer_splits=(SplitLimit(4, dataset="a2a"),))
     assert "fewer" not in describe_protocol(elsewhere, "squared")
 
