@@ -153,8 +153,10 @@ class TridiagonalFactor(KernelFactor):
 
     def _halves(self, rows: Index, gammas: Array) -> Iterator[Array]:
         """Yield ``sqrt(gamma) W`` of some rows for every ridge, in the same memory."""
-        from kselect.numerics.bidiagonal import half_solve
-
+        if self.blocks_expected:
+            from kselect.numerics.bidiagonal import half_solve
+        else:  # few blocks are not worth the import of numba
+            half_solve = half_solve_by_rows
         across = self.across.take(rows, 1)
         W, row = np.empty_like(across), np.empty(len(rows))
         for gamma, (D, below) in zip(gammas.tolist(), self.factors(gammas), strict=True):
@@ -211,6 +213,15 @@ class Reflectors:
         for V, R in reversed(self.blocks) if back else self.blocks:
             part = rows[:, -V.shape[1] :]
             part -= ((part @ V.T) @ (R.T if back else R)) @ V
+
+
+def half_solve_by_rows(B: Array, below: Array, scale: Array, out: Array, before: Array) -> None:
+    """Write what bidiagonal.half_solve writes, bit for bit, without compiled code: one call of numpy per row."""
+    out[0] = B[0]
+    for i in range(1, len(B)):
+        np.multiply(out[i - 1], below[i - 1], out=before)
+        np.subtract(B[i], before, out=out[i])
+    out *= scale[:, None]
 
 
 class CholeskyFactor(KernelFactor):

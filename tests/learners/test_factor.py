@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,18 @@ def test_a_stack_equals_the_blocks(
         for fold, F in zip(stack, folds, strict=True):
             for block, want in zip(fold, factor.blocks(F, gammas), strict=True):
                 assert np.abs(np.tril(block - want)).max() <= 10 * len(K) * EPS
+
+
+def test_few_blocks_need_no_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A factor that serves vectors gives the same blocks, bit for bit, without importing numba."""
+    K, _ = KERNELS["tridiagonal"]
+    F = np.array([2, 3, 5, 7, 11])
+    found = list(TridiagonalFactor(K).blocks(F, GAMMAS))
+    for m in ("kselect.numerics.bidiagonal", "kselect.numerics.compiled", "numba"):
+        monkeypatch.setitem(sys.modules, m, None)
+    factor = TridiagonalFactor(K)
+    factor.blocks_expected = False
+    assert np.array_equal(list(factor.blocks(F, GAMMAS)), found)
 
 
 def test_a_reordered_factor_equals_that_of_reordered_rows(case: tuple[Array, Factor]) -> None:
