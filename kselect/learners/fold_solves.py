@@ -55,15 +55,15 @@ def solve_all(
 
     One call for all targets ``together`` is faster; the last digits of a target then depend on the others.
     """
+    r = np.ones_like(targets[0]) if ones is None else ones
     if together:
-        rows = np.repeat(targets, len(gammas), axis=0)
-        alpha = factor.solve(np.tile(gammas, len(targets)), rows)
-        alpha = alpha.reshape(len(targets), len(gammas), -1)
+        solved = factor.solve_several(gammas, np.vstack([targets, r]) if bias else targets)
+        alpha = np.array(solved[: len(targets)])
     else:
         alpha = np.array([factor.solve(gammas, y) for y in targets])
     if not bias:
         return SharedFits(gammas, alpha, np.zeros(alpha.shape[:2]), np.zeros(alpha.shape[1:]))
-    p = factor.solve(gammas, np.ones_like(targets[0]) if ones is None else ones)
+    p = solved[-1] if together else factor.solve(gammas, r)
     total = p.sum(axis=1) if ones is None else p @ ones
     b = np.array([(p @ y) / total for y in targets])
     alpha -= b[:, :, None] * p

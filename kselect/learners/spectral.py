@@ -7,7 +7,7 @@ rounding error of K, and with eigenvectors.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -99,6 +99,23 @@ class KernelFactor(ABC):
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
 
+    def solve_several(self, gammas: Array, V: Array) -> Array:
+        """Return ``G v`` for several vectors (q, n) at every ridge, (q, n_ridges, n), in one call."""
+        rows = np.repeat(V, len(gammas), axis=0)
+        return self.solve(np.tile(gammas, len(V)), rows).reshape(len(V), len(gammas), -1)
+
+    def solve_within(self, gammas: Array, V: Array, folds: Sequence[slice]) -> Array:
+        """Return ``G_FF v_F`` for every fold; ``gammas`` are (n_ridges, folds).
+
+        V (n_ridges, q, n) and the result hold the vectors of the folds side by side.
+        """
+        whole = np.zeros((V.shape[0], len(folds), *V.shape[1:]))
+        for f, F in enumerate(folds):
+            whole[:, f, :, F] = V[..., F]
+        each = np.repeat(gammas.ravel(), V.shape[1])
+        solved = self.solve(each, whole.reshape(-1, V.shape[-1])).reshape(whole.shape)
+        return np.concatenate([solved[:, f, :, F] for f, F in enumerate(folds)], axis=-1)
+
     @abstractmethod
     def diagonal(self, gammas: Array) -> Array:
         """Return ``diag(G)`` for every ridge, (n_ridges, n)."""
@@ -136,6 +153,16 @@ class SpectralFactor(KernelFactor):
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
         return np.asarray((weights(self.s, gammas) * (v @ self.U)) @ self.U.T)
+
+    def solve_within(self, gammas: Array, V: Array, folds: Sequence[slice]) -> Array:
+        """Return ``G_FF v_F`` for every fold, by the rows ``U_F``."""
+        (ridges, q, n), out = V.shape, np.empty_like(V)
+        rows, found = V.reshape(-1, n), out.reshape(-1, n)
+        for F, each in zip(folds, gammas.T, strict=True):
+            along = (rows[:, F] @ self.U[F]).reshape(ridges, q, n)
+            along *= weights(self.s, each)[:, None]
+            found[:, F] = along.reshape(-1, n) @ self.U[F].T
+        return out
 
     def diagonal(self, gammas: Array) -> Array:
         """Return ``diag(G)``, ``sum_j w_j U_ij^2``, for every ridge, (n_ridges, n)."""

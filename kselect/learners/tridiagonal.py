@@ -12,7 +12,7 @@ its negative eigenvalues are set to 0, as in spectral.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -40,6 +40,8 @@ UNSURE = 4.0
 # From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition: with blocks, and for
 # products with vectors only. (Blocks also take compiled code, whose import is not worth it for few rows.)
 REDUCED, REDUCED_ALONE = 300, 180
+# Below this number of rows, forming Q is cheaper than its reflectors for the products of a search.
+FORMED = 500
 # Reflectors of a block, and in place of the scale 0 of a reflector that does nothing.
 BLOCK, TINY = 32, 1e-290
 # 1 above the diagonal of a block, else 0.
@@ -66,6 +68,11 @@ class TridiagonalFactor(KernelFactor):
     def n(self) -> int:
         """The number of rows."""
         return len(self.d)
+
+    @property
+    def forms(self) -> bool:
+        """Whether products with vectors take Q; else they take its reflectors."""
+        return self.blocks_expected or self.n < FORMED or "across" in self.__dict__
 
     @cached_property
     def eigenvalues(self) -> Array:  # type: ignore[override]
@@ -101,13 +108,16 @@ class TridiagonalFactor(KernelFactor):
 
     def factors(self, gammas: Array) -> Iterator[tuple[Array, Array]]:
         """Yield D and the subdiagonal of L for every ridge."""
-        for gamma in gammas.tolist():
-            if gamma not in self._pieces:
-                D, below, failed = dpttrf(self.d + gamma, self.e)
-                if failed:
-                    raise TrialError("a kernel matrix with a large negative eigenvalue")
-                self._pieces[gamma] = D, below
-            yield self._pieces[gamma]
+        return map(self.piece, gammas.tolist())
+
+    def piece(self, gamma: float) -> tuple[Array, Array]:
+        """Return D and the subdiagonal of L for one ridge."""
+        if gamma not in self._pieces:
+            D, below, failed = dpttrf(self.d + gamma, self.e)
+            if failed:
+                raise TrialError("a kernel matrix with a large negative eigenvalue")
+            self._pieces[gamma] = D, below
+        return self._pieces[gamma]
 
     def solve(self, gammas: Array, v: Array) -> Array:
         """Return ``G v`` for every ridge, (n_ridges, n); v is one vector, or one per ridge."""
@@ -118,14 +128,48 @@ class TridiagonalFactor(KernelFactor):
         for i, factor in enumerate(self.factors(every)):
             mine = place == i
             inner[mine] = dpttrs(*factor, inner[mine].T).T
-        if self.blocks_expected or "across" in self.__dict__:
+        return self._back(inner)
+
+    def solve_several(self, gammas: Array, V: Array) -> Array:
+        """Return ``G v`` for several vectors (q, n) at every ridge, (q, n_ridges, n)."""
+        if not self.answers(gammas):
+            return self.spectral.solve_several(gammas, V)
+        inner: Array = np.repeat(self._along(V)[None], len(gammas), axis=0)
+        for gamma, rows in zip(gammas.tolist(), inner, strict=True):
+            dpttrs(*self.piece(gamma), rows.T, overwrite=True)
+        return self._back(inner.reshape(-1, self.n)).reshape(inner.shape).swapaxes(0, 1)
+
+    def solve_within(self, gammas: Array, V: Array, folds: Sequence[slice]) -> Array:
+        """Return ``G_FF v_F`` for every fold, by the columns of ``Q^T`` of its rows if Q is formed."""
+        if not self.answers(gammas):
+            return self.spectral.solve_within(gammas, V, folds)
+        if not self.forms:
+            return super().solve_within(gammas, V, folds)
+        (ridges, q, n), out = V.shape, np.empty_like(V)
+        rows, found = V.reshape(-1, n), out.reshape(-1, n)
+        inner = np.empty((ridges, len(folds), q, n))
+        for f, F in enumerate(folds):
+            inner[:, f] = (rows[:, F] @ self.across[:, F].T).reshape(ridges, q, n)
+        for each, mine in zip(gammas.tolist(), inner, strict=True):
+            if len({*each}) == 1:  # one call for all folds
+                dpttrs(*self.piece(each[0]), mine.reshape(-1, n).T, overwrite=True)
+                continue
+            for gamma, part in zip(each, mine, strict=True):
+                dpttrs(*self.piece(gamma), part.T, overwrite=True)
+        for f, F in enumerate(folds):
+            found[:, F] = inner[:, f].reshape(-1, n) @ self.across[:, F]
+        return out
+
+    def _back(self, inner: Array) -> Array:
+        """Return ``Q v`` for every row of a matrix, which may be overwritten."""
+        if self.forms:
             return np.asarray(inner @ self.across)
         self.reflectors.apply(inner, back=True)
         return inner if self.order is None else inner.take(self.order, 1)
 
     def _along(self, v: Array) -> Array:
         """Return ``Q^T v`` for one vector, or for every row of v."""
-        if self.blocks_expected or "across" in self.__dict__:
+        if self.forms:
             return np.asarray(v @ self.across.T)
         along = np.empty((v.size // self.n, self.n))
         along[:, slice(None) if self.order is None else self.order] = v

@@ -173,9 +173,9 @@ def dpttrf(d: Array, e: Array) -> tuple[Array, Array, bool]:
     return D, L, call("dpttrf", len(d), D, L) != 0
 
 
-def dpttrs(D: Array, L: Array, b: Array) -> Array:
+def dpttrs(D: Array, L: Array, b: Array, *, overwrite: bool = False) -> Array:
     """Return ``(L D L^T)^{-1} b`` for one right-hand side or several."""
-    x, n = fortran(b), len(D)
+    x, n = fortran(b, overwrite), len(D)
     call("dpttrs", n, columns(x), D, L, x, max(1, n))
     return x
 

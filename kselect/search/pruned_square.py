@@ -29,6 +29,7 @@ from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all
 from kselect.learners.tridiagonal import CholeskyFactor
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import EPS, Array, Index, row_sizes
+from kselect.search.fold_systems import FoldSystems
 from kselect.search.pruned_grid import (
     AT_REST,
     FAR,
@@ -114,8 +115,7 @@ class SquareBounds:
         new = np.array(sorted({*gammas.tolist()} - self.known.keys()))
         if len(new):
             targets, ones = self.grid.targets, self.grid.ones
-            several = len(targets) > 1
-            fits = solve_all(factor, new, targets, self.grid.bias, ones, together=several)
+            fits = solve_all(factor, new, targets, self.grid.bias, ones, together=True)
             alpha, along = fits.alpha.swapaxes(0, 1), fits.q
             self.known |= dict(zip(new.tolist(), zip(alpha, along, strict=True), strict=True))
         found = [self.known[gamma] for gamma in gammas.tolist()]
@@ -143,10 +143,22 @@ class SquareBounds:
                 return ridges[:position]
         return ridges
 
+    def systems(self, factor: Factor, ridges: Index) -> FoldSystems:
+        """Return the systems of all pairs of ridge and fold, whose right-hand sides are alpha on the fold."""
+        grid = self.grid
+        gammas = grid.fold_gammas(ridges)
+        every, place = np.unique(gammas, return_inverse=True)
+        alpha, along = self.fit(factor, every)
+        pairs = [
+            (alpha[mine][..., F], along[mine][..., F])
+            for mine, F in zip(place.reshape(gammas.shape).T, grid.slices, strict=True)
+        ]
+        r, q = (np.concatenate(parts, axis=-1) for parts in zip(*pairs, strict=True))
+        return FoldSystems(factor, grid, gammas, q[:, None], r)
+
     def raise_bounds(self, factor: Factor, ridges: Index, bounds: Array, best: BestPair) -> Index:
         """Raise bounds (ridges, folds) by conjugate gradients, and return the ridges that they leave."""
-        gammas = self.grid.fold_gammas(ridges)
-        systems = FoldSystems.of(self, factor, gammas)
+        systems = self.systems(factor, ridges)
         trust, left = self._trust(factor, ridges), np.arange(len(ridges))
         for _ in range(MOST):
             systems.step()
@@ -220,59 +232,6 @@ class SquareBounds:
         condition = (factor.largest + least) / (factor.least + least)
         share: Array = 1.0 - ROUNDING - STEPS * EPS * self.grid.n * condition
         return np.maximum(share, 0.0)
-
-
-class FoldSystems:
-    """Conjugate gradients for ``P_FF e = alpha_F`` at all pairs of ridge and fold together.
-
-    Vectors are (ridges, targets, folds, n) and zero off their fold; ``squares`` are the means over targets of
-    ``|x|^2`` (ridges, folds).
-    """
-
-    def __init__(
-        self, factor: Factor, inside: Array, gammas: Array, along: Array, r: Array
-    ) -> None:
-        self.factor, self.inside, self.gammas, self.along = factor, inside, gammas, along
-        self.r, self.d, self.x = r, r.copy(), np.zeros_like(r)
-        self.rr = np.square(r).sum(axis=-1)
-        self.squares = np.zeros(gammas.shape)
-
-    @classmethod
-    def of(cls, bounds: SquareBounds, factor: Factor, gammas: Array) -> FoldSystems:
-        """Start at zero, where the residual is alpha on the fold."""
-        grid, (ridges, folds) = bounds.grid, gammas.shape
-        inside = np.zeros((folds, grid.n))
-        for one, F in zip(inside, grid.slices, strict=True):
-            one[F] = 1.0
-        every, place = np.unique(gammas.ravel(), return_inverse=True)
-        alpha, along = bounds.fit(factor, every)
-        start = alpha[place].reshape(ridges, folds, -1, grid.n).swapaxes(1, 2) * inside
-        along = along[place].reshape(ridges, 1, folds, grid.n)
-        return cls(factor, inside, gammas, along, start)
-
-    def step(self) -> None:
-        """Take one step for every pair; a pair that has arrived stays."""
-        shape = self.d.shape
-        rows = self.d.reshape(-1, shape[-1])
-        gammas = np.broadcast_to(self.gammas[:, None], shape[:-1]).ravel()
-        Ad = self.factor.solve(gammas, rows).reshape(shape)
-        Ad -= self.along * (self.along * self.d).sum(axis=-1, keepdims=True)
-        Ad *= self.inside
-        curvature = np.einsum("rqfn,rqfn->rqf", self.d, Ad)
-        length = np.divide(self.rr, curvature, out=np.zeros_like(curvature), where=curvature > 0)
-        self.x += length[..., None] * self.d
-        self.r -= length[..., None] * Ad
-        rr = np.square(self.r).sum(axis=-1)
-        ratio = np.divide(rr, self.rr, out=np.zeros_like(rr), where=self.rr > 0)
-        self.d *= ratio[..., None]
-        self.d += self.r
-        self.rr = rr
-        self.squares = np.square(self.x).sum(axis=-1).mean(axis=1)
-
-    def keep(self, ridges: Array) -> None:
-        """Drop the other ridges."""
-        for name in ("gammas", "along", "r", "d", "x", "rr", "squares"):
-            setattr(self, name, getattr(self, name)[ridges])
 
 
 def judge(

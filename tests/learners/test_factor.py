@@ -97,6 +97,27 @@ def test_solve_and_diagonal_are_those_of_the_inverse(case: tuple[Array, Factor])
     assert np.abs(factor.diagonal(GAMMAS) / diagonal - 1).max() <= tolerance(K) * 10
 
 
+@pytest.mark.parametrize("formed", [0, 10**9])
+def test_products_of_several_vectors_and_of_folds(
+    case: tuple[Array, Factor], formed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several vectors at every ridge; and vectors of folds, each with a ridge per fold or with one for all."""
+    monkeypatch.setattr("kselect.learners.tridiagonal.FORMED", formed)
+    K, factor = case
+    factor.blocks_expected = False
+    n, folds = len(K), (slice(0, 7), slice(7, 20), slice(20, len(K)))
+    V, G = stream(0, "V").normal(size=(2, n)), inverses(K)
+    scale = np.linalg.norm(G, ord=2, axis=(1, 2)).max() * np.linalg.norm(V)
+    off = factor.solve_several(GAMMAS, V) - np.einsum("rij,qj->qri", G, V)
+    assert np.abs(off).max() <= tolerance(K) * scale
+    for places in (np.array([[0, 0, 0], [2, 2, 2]]), np.array([[0, 1, 2], [1, 1, 0]])):
+        found = factor.solve_within(GAMMAS[places], np.array([V, -2.0 * V]), folds)
+        for i, of_fold in enumerate(places):
+            for place, F in zip(of_fold, folds, strict=True):
+                want = (1.0, -2.0)[i] * V[:, F] @ G[place][F, F]
+                assert np.abs(found[i][:, F] - want).max() <= tolerance(K) * scale
+
+
 def test_blocks_are_those_of_the_inverse(case: tuple[Array, Factor]) -> None:
     K, factor = case
     F = np.sort(stream(0, "F").permutation(len(K))[: len(K) // 3])

@@ -56,7 +56,7 @@ from kselect.search.pruned_hinge import (
     largest_margins,
     margins_at_most,
 )
-from kselect.search.pruned_square import FoldSystems, SquareBounds
+from kselect.search.pruned_square import SquareBounds
 from kselect.search.retraining import Retraining
 
 LAMS = 2.0 ** np.arange(-15, 16, 2)
@@ -336,7 +336,7 @@ def test_conjugate_gradients_stay_below_and_arrive(
     losses = np.array([[fits.loss(int(i), fold) for fold in range(5)] for i in every])
     for factor in (factorise(K), factorise(K, 1), TridiagonalFactor(K)):
         factor.blocks_expected = False
-        systems = FoldSystems.of(SquareBounds(K, grid), factor, grid.fold_gammas(every))
+        systems = SquareBounds(K, grid).systems(factor, every)
         before = np.zeros_like(losses)
         for _ in range(12):
             systems.step()
