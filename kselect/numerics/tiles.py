@@ -64,11 +64,13 @@ class Crew:
         """
         for J in tiles(0, len(L)):
             left = L[J, : J.start]
-            corner = L[J, J] - left @ left.T
-            corner, failed = dpotrf(corner)
+            if J.start:
+                L[J, J] -= left @ left.T
+            corner, failed = dpotrf(L[J, J], overwrite=True)
             if failed:
                 return True
-            L[J, J] = corner
+            if len(corner) < len(L):  # else it is L
+                L[J, J] = corner
 
             def update(
                 some: slice, J: slice = J, left: Array = left, corner: Array = corner

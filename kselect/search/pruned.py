@@ -72,10 +72,10 @@ Watch = Callable[[int, int], bool | None]
 class Minimum:
     """The best grid point, how much was fitted to find it, and what is known of the surface.
 
-    ``scores`` (kernels, ridges) is exact for everything within the slack of the best, and not a number where a pair
-    was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's fold, ``near`` those of
-    the other pairs within the slack, as far as the search has formed them. ``seen`` is the number of kernels that
-    were looked at, in the order of the visit.
+    ``scores`` (kernels, ridges) is exact for everything within the slack of the best, or for the ``most`` best, and
+    not a number where a pair was dropped. ``held_out`` are the predictions (q, n) of the choice without each row's
+    fold, ``near`` those of the other pairs with exact scores, as far as the search has formed them. ``seen`` is the
+    number of kernels that were looked at, in the order of the visit.
     """
 
     found: BestPoint
@@ -139,14 +139,15 @@ def find_minimum(
     watch: Watch = lambda done, total: None,
     shares: bool = False,
     start: int | None = None,
+    most: int | None = None,
 ) -> Minimum | None:
     """Return the best grid point of exact k-fold cross-validation with its fit; None if a candidate failed.
 
-    Everything within a factor of ``1 + slack`` of the best keeps its exact score. The score of the choice comes
-    from its own path, or from training without each of its folds if there are many rows, so that it does not depend
-    on the number of threads. A search that ``shares`` the context with others keeps the factors of its kernels for
-    them. The kernels are tried outward from ``start`` (default: the most promising one), until ``watch`` ends the
-    search.
+    Everything within a factor of ``1 + slack`` of the best keeps its exact score, or only the ``most`` best. The
+    score of the choice comes from its own path, or from training without each of its folds if there are many rows,
+    so that it does not depend on the number of threads. A search that ``shares`` the context with others keeps the
+    factors of its kernels for them. The kernels are tried outward from ``start`` (default: the most promising one),
+    until ``watch`` ends the search.
     """
     assert k is not None
     folds = context.partition(k)
@@ -161,7 +162,9 @@ def find_minimum(
                 if context.learner.name not in SQUARED:
                     found.held_out(folds)
 
-            chosen = select_minimum(context, folds, slack, n_jobs, watch, shares, start, fit_ahead)
+            chosen = select_minimum(
+                context, folds, slack, n_jobs, watch, shares, start, fit_ahead, most
+            )
             if chosen.excluded:
                 return None
             point = GridPoint(context.kernels[chosen.kernel], context.lams[chosen.ridge])
@@ -232,6 +235,7 @@ def select_minimum(
     shares: bool = False,
     start: int | None = None,
     ahead: Ahead | None = None,
+    most: int | None = None,
 ) -> Pruned:
     """Sort the rows by fold, and select from the kernels outward from the most promising one."""
     learner: PrunedLearner = context.learner.name  # type: ignore[assignment]
@@ -258,6 +262,7 @@ def select_minimum(
         roots=roots,
         unproven={i: k.name for i, k in enumerate(context.kernels) if not k.semidefinite},
         slack=slack,
+        most=most,
         n_jobs=n_jobs,
         watch=watch,
         ahead=ahead,
@@ -310,6 +315,7 @@ def select_exactly(
     factors: Sequence[Callable[[], Factor]] | None = None,
     unproven: Mapping[int, str] = MappingProxyType({}),
     slack: float = 0.0,
+    most: int | None = None,
     n_jobs: int = 1,
     watch: Watch = lambda done, total: None,
     ahead: Ahead | None = None,
@@ -330,7 +336,7 @@ def select_exactly(
     lams = np.asarray(lams, dtype=np.float64)
     grid = FoldedGrid.of(targets, lams, folds, ridge, bias=learner == "lssvm", roots=roots)
     ordered = [partial(in_fold_order, gram, folds, roots) for gram in grams]
-    best = BestPair(grid, slack)
+    best = BestPair(grid, slack, most)
 
     def way_of(kernel: int) -> Way:
         """Return how the ridges of a kernel are judged."""

@@ -186,9 +186,9 @@ class Work:
 class Pruned:
     """The pair with the lowest error: its positions among kernels and ridges, and its mean loss.
 
-    ``totals`` has the summed loss of every pair within the slack of the best one, ``seen`` the number of kernels
-    that were looked at. ``held`` are the held-out predictions (targets, n) of these pairs, in fold order, as far
-    as the search has formed them.
+    ``totals`` has the summed loss of every pair within the slack of the best one, or of the most that are asked
+    for, ``seen`` the number of kernels that were looked at. ``held`` are the held-out predictions (targets, n) of
+    these pairs, in fold order, as far as the search has formed them.
     """
 
     kernel: int
@@ -211,14 +211,17 @@ Ahead = Callable[[int, int], object]
 class BestPair:
     """The pair with the lowest summed loss so far, for all threads; of pairs that tie the first in grid order.
 
-    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``. ``upper`` is the
-    lowest upper bound of a sum. ``held`` are the held-out predictions of pairs that were within the slack.
-    ``likely`` is the pair with the lowest expected sum, which leads until a sum is exact.
+    Everything within a factor of ``1 + slack`` of the best keeps its exact sum in ``totals``; of more than ``most``
+    such pairs, those with the lowest sums. ``upper`` is the lowest upper bound of a sum. ``held`` are the held-out
+    predictions of pairs that were within the slack. ``likely`` is the pair with the lowest expected sum, which
+    leads until a sum is exact. ``last`` is the highest of the ``most`` lowest sums.
     """
 
     grid: FoldedGrid
     slack: float = 0.0
+    most: int | None = None
     best: float = np.inf
+    last: float = np.inf
     upper: float = np.inf
     held: dict[tuple[int, int], Array] = field(default_factory=dict)
     likely: tuple[int, int] | None = None
@@ -238,7 +241,8 @@ class BestPair:
     def limit(self) -> float:
         """The sum that bounds must exceed to drop a pair."""
         least = min(self.best, self.upper)
-        return (1.0 + self.slack) * least + SLACK * abs(least)
+        near = (1.0 + self.slack) * least + SLACK * abs(least)
+        return min(near, self.last + SLACK * abs(self.last))
 
     def bound(self, upper: float) -> None:
         """Note an upper bound of some pair's sum."""
@@ -301,6 +305,8 @@ class BestPair:
         """Note the exact sum of a pair, and its predictions if it is near the best so far."""
         with self._lock:
             self.totals[kernel, ridge] = total
+            if self.most is not None and len(self.totals) >= self.most:
+                self.last = sorted(self.totals.values())[self.most - 1]
             if held is not None and total <= self.near_best:
                 self.held[kernel, ridge] = held
             self.best = min(self.best, total)

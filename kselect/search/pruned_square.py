@@ -72,16 +72,19 @@ class SquareBounds:
         A bias b is known up to a shift: it is near the mean of the training rows. (Not for weighted rows.)
         """
         grid, least = self.grid, self.gammas.least
+        out = np.zeros((len(grid.lams), len(grid.sizes)))
         if grid.bias and grid.weighted:
-            return np.zeros((len(grid.lams), len(grid.sizes)))
-        share = unevenness(self.K, least) if grid.bias else np.zeros(len(least))
-        out, known = np.zeros((len(grid.lams), len(grid.sizes))), np.isfinite(share)
+            return out
+        diagonal = np.diagonal(self.K)
+        sums = row_sizes(self.K) - np.abs(diagonal)
+        if sums.sum() > FAR * grid.n:
+            return out  # only the largest ridges would be bounded, which a factor does better
+        share = unevenness(diagonal, sums, least) if grid.bias else np.zeros(len(least))
+        known = np.isfinite(share)
         if not known.any():
             return out
-        others, diagonal = np.abs(self.K), np.diagonal(self.K)
+        others = np.abs(self.K)
         np.fill_diagonal(others, 0.0)
-        if len(grid.targets) > 1 and others.sum() > FAR * grid.n:
-            return out  # a factor serves all targets, so that its bounds are cheaper
         gammas = GammaRange(least[known], self.gammas.most[known])
         for y in grid.targets:
             if grid.bias:
@@ -296,15 +299,15 @@ def around_means(y: Array, grid: FoldedGrid) -> tuple[Array, float]:
     return spread, float(spread.mean(axis=1).max()) * grid.n / (grid.n - int(grid.sizes.max()))
 
 
-def unevenness(K: Array, gammas: Array) -> Array:
+def unevenness(diagonal: Array, sums: Array, gammas: Array) -> Array:
     r"""Return how far a bias may be from the mean of its training rows, in mean deviations (ridges,).
 
-    ``b = p^T y / (p^T 1)`` with ``(K_TT + gamma I) p = 1``. If every diagonal entry d_j exceeds the sum R_j of its
-    row, ``p_j <= hi = 1 / min(d - R)`` and ``p_j >= (1 - R_j hi) / d_j``. Positive weights within a share e of each
-    other move a mean by at most ``e / (1 - e)`` of the mean deviation. Without such weights this is infinite.
+    ``b = p^T y / (p^T 1)`` with ``(K_TT + gamma I) p = 1``. If every diagonal entry d_j exceeds the sum R_j of the
+    others in its row (``sums``), ``p_j <= hi = 1 / min(d - R)`` and ``p_j >= (1 - R_j hi) / d_j``. Positive weights
+    within a share e of each other move a mean by at most ``e / (1 - e)`` of the mean deviation. Without such
+    weights this is infinite.
     """
-    diagonal = np.diagonal(K) + gammas[:, None]
-    sums = row_sizes(K) - np.abs(np.diagonal(K))
+    diagonal = diagonal + gammas[:, None]
     least = (diagonal - sums).min(axis=1)
     known = np.flatnonzero(least > 0)
     low = ((1.0 - sums / least[known, None]) / diagonal[known]).min(axis=1)
@@ -326,15 +329,14 @@ def largest_fits(
 
         b_j = (|y_j| + sum_{l != j} |K_jl| b_l) / (K_jj + gamma),   |f_i| <= sum_{j in T} |K_ij| b_j
 
-    A few rounds tighten b if the kernel matrix is nearly diagonal.
+    A few rounds tighten b, since the kernel matrix is nearly diagonal.
     """
     bound = np.tile(np.linalg.norm(size, axis=0) / gammas.least, (len(others), 1))
-    if others.sum() <= FAR * len(others):
-        own = diagonal[:, None] + gammas.least
-        for _ in range(ROUNDS):
-            tighter = (size + others @ bound) / own
-            still = bool((bound - tighter <= AT_REST * bound).all())
-            bound = np.minimum(bound, tighter)
-            if still:
-                break
+    own = diagonal[:, None] + gammas.least
+    for _ in range(ROUNDS):
+        tighter = (size + others @ bound) / own
+        still = bool((bound - tighter <= AT_REST * bound).all())
+        bound = np.minimum(bound, tighter)
+        if still:
+            break
     return without_own_fold(others, bound, folds)

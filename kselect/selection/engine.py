@@ -169,10 +169,9 @@ def by_bounds(
     one = len(request.kernels) * len(request.lams) == 1
     if request.search == "grid" or one or not prunes(context, request.method):
         return None
-    slack = NEAR if request.ensemble > 1 else 0.0
-    k = request.method.folds
-    start = None if request.time_limit is None else 0
-    minimum = find_minimum(context, k, slack=slack, n_jobs=request.n_jobs, watch=watch, start=start)
+    most, start = request.ensemble, None if request.time_limit is None else 0
+    search = partial(find_minimum, slack=NEAR if most > 1 else 0.0, most=most, start=start)
+    minimum = search(context, request.method.folds, n_jobs=request.n_jobs, watch=watch)
     if minimum is None:
         return None
     seconds = perf_counter() - started

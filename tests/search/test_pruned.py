@@ -360,6 +360,11 @@ def test_a_slack_keeps_the_scores_near_the_best() -> None:
         assert len(near) > 1
         for pair in map(tuple, near.tolist()):
             assert found.totals[pair] / 40 == pytest.approx(scores[pair], rel=1e-7)
+        best = sorted(found.totals, key=lambda pair: found.totals[pair])[:3]
+        three = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner, slack=0.3, most=3)
+        assert len(near) > 3
+        assert set(three.totals) == set(best)
+        assert three.work.folds < found.work.folds
         few = select_exactly(grams(X, WIDTHS), y, LAMS, folds, learner)
         assert len(few.totals) == 1
         assert (few.kernel, few.ridge) == (found.kernel, found.ridge)
