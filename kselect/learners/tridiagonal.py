@@ -63,6 +63,7 @@ class TridiagonalFactor(KernelFactor):
             raise TrialError("no tridiagonal form: the kernel matrix is not finite")
         self.order: Index | None = None
         self._pieces: dict[float, tuple[Array, Array]] = {}
+        self._known_halves: dict[float, Array] = {}
 
     @property
     def n(self) -> int:
@@ -196,16 +197,40 @@ class TridiagonalFactor(KernelFactor):
             yield np.asarray(W.T @ W).T
 
     def _halves(self, rows: Index, gammas: Array) -> Iterator[Array]:
-        """Yield ``sqrt(gamma) W`` of some rows for every ridge, in the same memory."""
-        if self.blocks_expected:
-            from kselect.numerics.bidiagonal import half_solve
-        else:  # few blocks are not worth the import of numba
-            half_solve = half_solve_by_rows
+        """Yield ``sqrt(gamma) W`` of some rows for every ridge, which the next one may overwrite."""
+        if not self.blocks_expected and self.n < FORMED:
+            yield from (half.take(rows, 1) for half in self._whole_halves(gammas))
+            return
         across = self.across.take(rows, 1)
+        if not self.blocks_expected:  # few blocks are not worth the import of numba
+            for gamma in gammas[:, None]:
+                yield from self._by_rows(across, gamma)
+            return
+        from kselect.numerics.bidiagonal import half_solve
+
         W, row = np.empty_like(across), np.empty(len(rows))
         for gamma, (D, below) in zip(gammas.tolist(), self.factors(gammas), strict=True):
             half_solve(across, below, np.sqrt(gamma / D), W, row)
             yield W
+
+    def _whole_halves(self, gammas: Array) -> Iterator[Array]:
+        """Return ``sqrt(gamma) W`` for every ridge, which is cached; new ones are found together."""
+        new = np.array(sorted({*gammas.tolist()} - self._known_halves.keys()))
+        if len(new):
+            self._known_halves |= zip(new.tolist(), self._by_rows(self.across, new), strict=True)
+        return map(self._known_halves.__getitem__, gammas.tolist())
+
+    def _by_rows(self, B: Array, gammas: Array) -> Array:
+        """Return what bidiagonal.half_solve writes for each ridge, bit for bit, by calls of numpy for each row."""
+        D, below = (np.array(each) for each in zip(*self.factors(gammas), strict=True))
+        out = np.empty((len(B), len(gammas), B.shape[1]))
+        before = np.empty(out.shape[1:])
+        out[0] = B[0]
+        for row, factor, last, found in zip(B[1:], below.T[..., None], out, out[1:], strict=False):
+            np.multiply(last, factor, out=before)
+            np.subtract(row, before, out=found)
+        out *= np.sqrt(gammas[:, None] / D).T[..., None]
+        return out.swapaxes(0, 1)
 
     def stack(self, folds: Index, gammas: Array) -> Array:
         """Return the blocks of many small folds of one size (k, m), as (k, n_ridges, m, m)."""
@@ -226,6 +251,7 @@ class TridiagonalFactor(KernelFactor):
         """Return the factor of K with its rows and columns in another order."""
         twin = copy(self)
         twin.order = order if self.order is None else self.order[order]
+        twin._known_halves = {}
         if "across" in self.__dict__:
             twin.across = self.across.take(order, 1)
         if "spectral" in self.__dict__:
@@ -257,15 +283,6 @@ class Reflectors:
         for V, R in reversed(self.blocks) if back else self.blocks:
             part = rows[:, -V.shape[1] :]
             part -= ((part @ V.T) @ (R.T if back else R)) @ V
-
-
-def half_solve_by_rows(B: Array, below: Array, scale: Array, out: Array, before: Array) -> None:
-    """Write what bidiagonal.half_solve writes, bit for bit, without compiled code: one call of numpy per row."""
-    out[0] = B[0]
-    for i in range(1, len(B)):
-        np.multiply(out[i - 1], below[i - 1], out=before)
-        np.subtract(B[i], before, out=out[i])
-    out *= scale[:, None]
 
 
 class CholeskyFactor(KernelFactor):

@@ -26,7 +26,7 @@ import numpy as np
 from kselect.errors import TrialError
 from kselect.learners.factor import Factor
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all
-from kselect.learners.tridiagonal import CholeskyFactor
+from kselect.learners.tridiagonal import FORMED, REDUCED, CholeskyFactor
 from kselect.numerics.folds import Folds
 from kselect.numerics.linalg import EPS, Array, Index, row_sizes
 from kselect.search.fold_systems import FoldSystems
@@ -55,7 +55,9 @@ DOUBT = 1e-9
 # Conjugate gradients end after this many steps, or where a step raises a bound by less than this share.
 MOST, AT_END = 12, 0.01
 # The number of iterations that settle most pairs.
-TYPICAL = 4.0
+TYPICAL = 5.0
+# The time of numpy's calls for all rows, in operations per n^2.
+CALLS = 40.0
 
 
 class SquareBounds:
@@ -251,7 +253,8 @@ def judge(
     lower bounds (ridges, folds) that an earlier step has found.
     """
     blocks = shares_blocks(grid)
-    factorise = partial(make, blocks)
+    many = blocks and grid.n >= REDUCED  # else there are too few rows for compiled code
+    factorise = partial(make, many)
     found = SquareBounds(K, grid)
     bounds = found.untrained() if known is None else known
     left = np.argsort(grid.lams, kind="stable")
@@ -266,7 +269,7 @@ def judge(
     kept = found.smallest(factor, left, bounds, best) if few else None
     if kept is None:  # there are more than a few
         factor = factorise(K) if few else factor
-        factor.blocks_expected = blocks
+        factor.blocks_expected = many
         found.fit(factor, np.append(found.gammas.least[left], grid.fold_gammas(left)))
         bounds[left] = np.maximum(bounds[left], found.trained(factor, left))
         kept = left[bounds[left].sum(axis=1) <= best.limit]
@@ -283,13 +286,18 @@ def judge(
 def shares_blocks(grid: FoldedGrid) -> bool:
     """Return whether blocks, which all targets share, are cheaper than iterations, which each target needs.
 
-    The operations of both, per n^2 and per ridge: two products with Q for every fold and target in each of a few
-    iterations; or blocks of all folds, and forming Q.
+    The operations of both, per n^2 and per ridge: two products with Q for every target in each of a few
+    iterations; or blocks of all folds. If Q has reflectors else, every fold needs the rows of all folds, and blocks
+    need Q. Without compiled code, blocks take calls of numpy for every row.
     """
-    iterations = 4.0 * TYPICAL * len(grid.sizes) * len(grid.targets)
-    return len(grid.targets) > 1 and iterations > grid.n * (
-        1.0 / len(grid.sizes) + 4.0 / 3.0 / len(grid.lams)
-    )
+    n, folds, targets = grid.n, len(grid.sizes), len(grid.targets)
+    iterations, blocks = 4.0 * TYPICAL * targets, n / folds
+    if n < REDUCED:
+        blocks += CALLS
+    elif n >= FORMED:
+        iterations *= folds
+        blocks += n * 4.0 / 3.0 / len(grid.lams)
+    return targets > 1 and iterations > blocks
 
 
 def around_means(y: Array, grid: FoldedGrid) -> tuple[Array, float]:

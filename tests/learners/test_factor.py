@@ -145,16 +145,23 @@ def test_a_stack_equals_the_blocks(
                 assert np.abs(np.tril(block - want)).max() <= 10 * len(K) * EPS
 
 
-def test_few_blocks_need_no_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("formed", [0, 10**9])
+def test_few_blocks_need_no_compiled_code(formed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A factor that serves vectors gives the same blocks, bit for bit, without importing numba."""
     K, _ = KERNELS["tridiagonal"]
     F = np.array([2, 3, 5, 7, 11])
     found = list(TridiagonalFactor(K).blocks(F, GAMMAS))
     for m in ("kselect.numerics.bidiagonal", "kselect.numerics.compiled", "numba"):
         monkeypatch.setitem(sys.modules, m, None)
+    monkeypatch.setattr("kselect.learners.tridiagonal.FORMED", formed)
     factor = TridiagonalFactor(K)
     factor.blocks_expected = False
-    assert np.array_equal(list(factor.blocks(F, GAMMAS)), found)
+    for some in ([1], [2, 0], [0, 1, 2]):
+        blocks = list(factor.blocks(F, GAMMAS[some]))
+        assert np.array_equal(blocks, [found[i] for i in some])
+    order = np.arange(len(K))[::-1]
+    (turned,) = factor.reordered(order).blocks(order[F], GAMMAS[:1])
+    assert np.abs(np.tril(turned - found[0])).max() <= tolerance(K)
 
 
 def test_a_reordered_factor_equals_that_of_reordered_rows(case: tuple[Array, Factor]) -> None:
