@@ -29,7 +29,7 @@ from kselect.search.pruned_grid import Ahead, BestPair, Candidate, FoldedGrid, P
 from kselect.search.retraining import Retraining
 
 # From this number of rows on, conjugate gradients are cheaper than starting with the tridiagonal form.
-MANY = 500
+MANY = 700
 # Below this number of rows, a kernel with so many open ridges is left to the tridiagonal form, whose matrices take
 # more memory. More rows make a factorization cheaper, relative to the tridiagonal form.
 FEWER, CROWD = 3000, 2
