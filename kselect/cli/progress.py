@@ -6,8 +6,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -34,33 +35,41 @@ def watched(kernels: int, hint: Callable[[], str]) -> Iterator[Callable[[int, in
     terminal, a bar appears after two seconds and is removed at the end. If the first kernels show that the
     selection takes more than a minute, the hint is printed once.
     """
-    from tqdm import tqdm
-
-    warm, before = time.monotonic() + WARMING, 0
+    warm, before, told = time.monotonic() + WARMING, 0, 0
     hinted = False
-    with tqdm(
-        total=kernels,
-        file=sys.stderr,
-        bar_format=BAR,
-        delay=QUIET_SECONDS,
-        leave=False,
-        dynamic_ncols=True,
-        disable=not is_terminal(sys.stderr),
-    ) as bar:
+    with bar_of(kernels) if is_terminal(sys.stderr) else nullcontext() as bar:
 
         def step(done: int, total: int) -> None:
-            nonlocal warm, before, hinted
-            first = not bar.n
-            bar.update(done - bar.n)
+            nonlocal warm, before, told, hinted
+            first = not told
+            if bar:
+                bar.update(done - told)
+            told = done
             now = time.monotonic()
             seconds = max(now - warm, 0.0) / max(done - before, 1) * total
             if first:
                 warm, before = now, done
             if seconds > LONG_SECONDS and not hinted:
                 hinted = True
-                tqdm.write(f"about {clock(seconds)} in all; {hint()}", file=sys.stderr)
+                (bar.write if bar else print)(
+                    f"about {clock(seconds)} in all; {hint()}", file=sys.stderr
+                )
 
         yield step
+
+
+def bar_of(kernels: int) -> Any:
+    """Return tqdm's bar on stderr, which appears after two seconds; other output is not worth its import."""
+    from tqdm import tqdm
+
+    return tqdm(
+        total=kernels,
+        file=sys.stderr,
+        bar_format=BAR,
+        delay=QUIET_SECONDS,
+        leave=False,
+        dynamic_ncols=True,
+    )
 
 
 def nystrom_hint(X: Array, targets: Array, request: Request) -> str:

@@ -39,7 +39,7 @@ from kselect.numerics.linalg import EPS, Array, Index, row_sizes
 UNSURE = 4.0
 # From this number of rows on, the tridiagonal form is cheaper than the eigendecomposition: with blocks, and for
 # products with vectors only. (Blocks also take compiled code, whose import is not worth it for few rows.)
-REDUCED, REDUCED_ALONE = 300, 180
+REDUCED, REDUCED_ALONE = 300, 100
 # Below this number of rows, forming Q is cheaper than its reflectors for the products of a search.
 FORMED = 500
 # Reflectors of a block, and in place of the scale 0 of a reflector that does nothing.
