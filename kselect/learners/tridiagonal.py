@@ -125,6 +125,10 @@ class TridiagonalFactor(KernelFactor):
         if not self.answers(gammas):
             return self.spectral.solve(gammas, v)
         inner: Array = np.broadcast_to(self._along(v), (len(gammas), self.n)).copy()
+        if v.ndim == 1:
+            for gamma, row in zip(gammas.tolist(), inner, strict=True):
+                dpttrs(*self.piece(gamma), row, overwrite=True)
+            return self._back(inner)
         every, place = np.unique(gammas, return_inverse=True)
         for i, factor in enumerate(self.factors(every)):
             mine = place == i
