@@ -34,6 +34,7 @@ from kselect.numerics.lapack import (
     dsytrd,
 )
 from kselect.numerics.linalg import EPS, Array, Index, row_sizes
+from kselect.numerics.reflectors import Reflectors
 
 # The reduction of n rows rounds by less than this many roundings of the largest eigenvalue per row.
 UNSURE = 4.0
@@ -42,10 +43,6 @@ UNSURE = 4.0
 REDUCED, REDUCED_ALONE = 300, 100
 # Below this number of rows, forming Q is cheaper than its reflectors for the products of a search.
 FORMED = 500
-# Reflectors of a block, and in place of the scale 0 of a reflector that does nothing.
-BLOCK, TINY = 32, 1e-290
-# 1 above the diagonal of a block, else 0.
-ABOVE = np.triu(np.ones((BLOCK, BLOCK)), 1)
 # Rows of a matrix that are mirrored at once.
 STRIP = 256
 # Steps of the power method for the norm of an inverse; it only says which predictions are in doubt.
@@ -261,32 +258,6 @@ class TridiagonalFactor(KernelFactor):
         if "spectral" in self.__dict__:
             twin.spectral = self.spectral.reordered(order)
         return twin
-
-
-class Reflectors:
-    """Q as a product of blocks ``I - V^T R V``, each of some reflectors, which LAPACK would form in every call.
-
-    ``R^{-1}`` is the upper half of ``V V^T``, with the inverse scales of the reflectors on the diagonal.
-    """
-
-    def __init__(self, below: Array, scales: Array) -> None:
-        rows = below.T
-        self.blocks = []
-        for start in range(0, len(scales), BLOCK):
-            some = slice(start, min(start + BLOCK, len(scales)))
-            V = rows[some, start + 1 :].copy()
-            above = ABOVE[: len(V), : len(V)]
-            V[:, : len(V)] *= above
-            np.fill_diagonal(V, 1.0)
-            inverse = (V @ V.T) * above
-            inverse.ravel()[:: len(V) + 1] = 1.0 / np.maximum(scales[some], TINY)
-            self.blocks.append((V, np.linalg.inv(inverse)))
-
-    def apply(self, rows: Array, *, back: bool) -> None:
-        """Multiply every row by ``Q^T``, or by Q if ``back``, in place."""
-        for V, R in reversed(self.blocks) if back else self.blocks:
-            part = rows[:, -V.shape[1] :]
-            part -= ((part @ V.T) @ (R.T if back else R)) @ V
 
 
 class CholeskyFactor(KernelFactor):

@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from kselect.errors import TrialError
-from kselect.learners.factor import Factor
+from kselect.learners.factor import Factor, factorise
 from kselect.learners.fold_solves import FoldSolver, SharedFits, solve_all
 from kselect.learners.tridiagonal import FORMED, REDUCED, CholeskyFactor
 from kselect.numerics.folds import Folds
@@ -208,18 +208,20 @@ class SquareBounds:
     def settle_doubtful(self, factor: Factor, kernel: int, ridges: Index, best: BestPair) -> Index:
         """Settle the ridges whose condition number hides differences of scores, and return the others.
 
-        There the blocks of the folds round less than training without each fold, and as the grid search does. A
-        singular block leaves its ridge.
+        There the blocks of the folds round less than training without each fold, and as the grid search does, which
+        has eigenvectors of few rows. A singular block leaves its ridge.
         """
-        grid = self.grid
+        grid, known = self.grid, self
         least = grid.fold_gammas(ridges).min(axis=1)
         doubt = EPS * factor.largest > DOUBT * (least + factor.least)
+        if doubt.any() and grid.n < REDUCED:
+            known, factor = SquareBounds(self.K, grid), factorise(self.K)
         left = [*ridges[~doubt].tolist()]
         for ridge in ridges[doubt].tolist():
             values = np.empty_like(grid.targets)
             try:
                 for fold, F in enumerate(grid.slices):
-                    fits = self._shared(factor, grid.fold_gammas(np.array([ridge]))[:, fold])
+                    fits = known._shared(factor, grid.fold_gammas(np.array([ridge]))[:, fold])
                     own = Folds((np.arange(F.start, F.stop),))
                     solver = FoldSolver(self.K, factor, grid.bias, own)
                     values[:, F] = solver.by_blocks({len(own.members[0]): fits})[0][:, 0, F]
@@ -254,7 +256,7 @@ def judge(
     """
     blocks = shares_blocks(grid)
     many = blocks and grid.n >= REDUCED  # else there are too few rows for compiled code
-    factorise = partial(make, many)
+    factorised = partial(make, many)
     found = SquareBounds(K, grid)
     bounds = found.untrained() if known is None else known
     left = np.argsort(grid.lams, kind="stable")
@@ -265,10 +267,10 @@ def judge(
     near = best.near(kernel)
     most = FEW_BLOCKS if blocks else FEW
     few = len(left) <= most or (near is not None and near < most)
-    factor: Factor = CholeskyFactor(K, factorise) if few else factorise(K)
+    factor: Factor = CholeskyFactor(K, factorised) if few else factorised(K)
     kept = found.smallest(factor, left, bounds, best) if few else None
     if kept is None:  # there are more than a few
-        factor = factorise(K) if few else factor
+        factor = factorised(K) if few else factor
         factor.blocks_expected = many
         found.fit(factor, np.append(found.gammas.least[left], grid.fold_gammas(left)))
         bounds[left] = np.maximum(bounds[left], found.trained(factor, left))

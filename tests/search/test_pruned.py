@@ -752,3 +752,19 @@ def test_ridges_that_rounding_hides_are_settled_as_on_the_grid(
     assert found is not None
     assert found.found.point == grid.point
     assert found.found.score == pytest.approx(grid.score, rel=1e-8)
+
+
+def test_hidden_ridges_of_few_rows_take_the_eigenvectors_of_the_grid() -> None:
+    """Whichever factor the bounds come from, the sums are those of the factor that the grid search takes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    K = Gaussian(30.0).gram(Points(X))
+    folds = Folds.from_numbers(np.repeat(np.arange(5), 30))
+    lams, every = np.array([1e-12, 1e-11]), np.arange(2)
+    grid = FoldedGrid.of(np.sin(X[:, 0]) + X[:, 1] * X[:, 2], lams, folds, "fixed", bias=True)
+    sums = []
+    for factor in (factorise(K), TridiagonalFactor(K)):
+        best = BestPair(grid)
+        assert not len(SquareBounds(K, grid).settle_doubtful(factor, 0, every, best))
+        sums.append(best.totals)
+    assert sums[0] == sums[1]
