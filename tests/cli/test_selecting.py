@@ -20,7 +20,7 @@ from problems import scale_rows
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
-import kselect.selection.engine as selection
+import kselect.selection.refusals as selection
 from kselect.cli.main import cli, main
 from kselect.grids import show_number
 from kselect.numerics.folds import draw_folds, stream

@@ -18,10 +18,10 @@ from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.splits import Splits, as_folds
 from kselect.numerics.weights import Weights
-from kselect.selection import permutation
 from kselect.selection.engine import select, training_context
 from kselect.selection.held_out import HeldOut
-from kselect.selection.permutation import REPEATS, effort, permuted_columns
+from kselect.selection.page import permutation
+from kselect.selection.page.permutation import REPEATS, effort, permuted_columns
 from kselect.selection.request import Request, make_folds, make_method
 from kselect.selection.result import mean_values
 

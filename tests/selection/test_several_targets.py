@@ -20,7 +20,7 @@ from kselect.kernels import KERNELS, Points
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.selection.model_file import read_model
-from kselect.selection.permutation import permuted_columns
+from kselect.selection.page.permutation import permuted_columns
 
 # The grids are small on purpose: the choice may lie on their boundary.
 pytestmark = pytest.mark.filterwarnings("ignore::kselect.EdgeWarning")

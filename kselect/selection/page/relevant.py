@@ -15,7 +15,7 @@ from kselect.report.elements import File, Paragraph, Passage
 from kselect.report.writers import table_files
 from kselect.selection.held_out import HeldOut
 from kselect.selection.own_data import OwnData
-from kselect.selection.permutation import PermutedColumns, permuted_columns
+from kselect.selection.page.permutation import PermutedColumns, permuted_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
