@@ -169,10 +169,18 @@ class TridiagonalFactor(KernelFactor):
         self.reflectors.apply(inner, back=True)
         return inner if self.order is None else inner.take(self.order, 1)
 
+    def _combined(self, v: Array) -> Array:
+        """Return ``Q^T v`` from Q; a vector with one entry takes a column of ``Q^T``, with the same bits."""
+        if v.ndim == 2 and np.count_nonzero(v) == len(v):
+            rows, at = np.nonzero(v)
+            if (rows == np.arange(len(v))).all():
+                return np.asarray(self.across.take(at, 1).T * v[rows, at][:, None])
+        return np.asarray(v @ self.across.T)
+
     def _along(self, v: Array) -> Array:
         """Return ``Q^T v`` for one vector, or for every row of v."""
         if self.forms:
-            return np.asarray(v @ self.across.T)
+            return self._combined(v)
         along = np.empty((v.size // self.n, self.n))
         along[:, slice(None) if self.order is None else self.order] = v
         self.reflectors.apply(along, back=False)

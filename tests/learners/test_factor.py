@@ -237,3 +237,23 @@ def test_without_a_ridge_a_thin_factor_is_singular() -> None:
     factor = factorise(KERNELS["linear"][0])
     with pytest.raises(TrialError, match="singular"):
         factor.solve(np.zeros(1), np.ones(50))
+
+
+def test_vectors_with_one_entry_take_a_column_with_the_same_bits() -> None:
+    """A row that is zero, or has two entries, is multiplied."""
+    K = Gaussian(4.0).gram(Points(rows(40, 3)))
+    factor = TridiagonalFactor(K)
+    factor.blocks_expected = True
+    rng = np.random.default_rng(0)
+    single = np.zeros((5, 40))
+    single[np.arange(5), [3, 3, 0, 39, 17]] = rng.normal(size=5)
+    gammas = np.array([0.1, 0.2, 0.1, 1.0, 3.0])
+    expected = single @ factor.across.T
+    np.testing.assert_array_equal(factor._along(single), expected)
+    for other in (np.zeros((2, 40)), np.vstack([single[:1] + single[2:3], np.zeros((1, 40))])):
+        np.testing.assert_array_equal(factor._along(other), other @ factor.across.T)
+    solved = factor.solve(gammas, single)
+    for gamma, v, found in zip(gammas, single, solved, strict=True):
+        np.testing.assert_allclose(
+            found, np.linalg.solve(K + gamma * np.eye(40), v), rtol=1e-9, atol=1e-12
+        )
