@@ -2,8 +2,8 @@
 
 The bounds hold for k-CV with the hinge loss of the smoothed-hinge SVM and the squared loss of KRR and LSSVM. Other
 losses, learners and criteria, a fixed ridge, repeated folds and splits that are no partition of the rows are
-searched on the grid; so are several targets and weighted rows of the smoothed-hinge SVM, and a method with a
-candidate that fails, because the grid names what it excludes.
+searched on the grid; so are several targets of the smoothed-hinge SVM, and a method with a candidate that fails,
+because the grid names what it excludes.
 
 With the squared loss, weights w of the rows scale the kernel matrix, the targets and the ones of the bias by
 ``sqrt(w)``. All bounds then hold as they stand, for weighted losses.
@@ -103,11 +103,10 @@ def search_pruned(context: TrainingContext, demand: Demand, n_jobs: int = 1) -> 
 
 def prunes(context: TrainingContext, method: Method) -> bool:
     """Return whether the bounds serve a method here: ridges to select, whole kernels, one target of a hinge."""
-    simple = len(context.targets) == 1 and context.weights is None
     return (
         bounds_hold(context.learner, method)
         and context.ridges.mode == "select"
-        and (simple or context.learner.name in SQUARED)
+        and (len(context.targets) == 1 or context.learner.name in SQUARED)
         and context.columns is None
         and method.folds is not None
         and isinstance(context.folds(method.folds), Folds)
@@ -323,7 +322,7 @@ def select_exactly(
     """Return the kernel and ridge of the lowest k-fold error: hinge loss (smooth-hinge) or squared loss.
 
     ``targets`` is one target (n,), or several (q, n) with the squared loss, whose errors are averaged. ``roots``
-    are the roots of the rows' weights, of mean 1 (square loss only).
+    are the roots of the rows' weights, of mean 1.
     ``grams[i]()`` is the i-th kernel matrix; it is not copied if its rows are already in fold order. The kernels
     are tried outward from ``start`` (default: the middle one); a good kernel early on drops more of the others.
     ``factors`` give the kernels' factors in fold order if other searches need them too (square loss only).
@@ -334,8 +333,9 @@ def select_exactly(
     if learner == "smooth-hinge" and not np.isin(targets, (-1.0, 1.0)).all():
         raise ConfigError("smooth-hinge is for two classes, labelled -1 and +1")
     lams = np.asarray(lams, dtype=np.float64)
-    grid = FoldedGrid.of(targets, lams, folds, ridge, bias=learner == "lssvm", roots=roots)
-    ordered = [partial(in_fold_order, gram, folds, roots) for gram in grams]
+    bias, squared = learner == "lssvm", learner in SQUARED
+    grid = FoldedGrid.of(targets, lams, folds, ridge, bias=bias, roots=roots, scaled=squared)
+    ordered = [partial(in_fold_order, gram, folds, roots if squared else None) for gram in grams]
     best = BestPair(grid, slack, most)
 
     def way_of(kernel: int) -> Way:
@@ -354,7 +354,7 @@ def select_exactly(
             best.add(kernel, ordered[kernel], way_of(kernel))
 
     every = outward(len(grams) // 2 if start is None else start, len(grams))
-    if learner in SQUARED and factors is None and pruned_gradients.serves(grid):
+    if squared and factors is None and pruned_gradients.serves(grid):
         return pruned_gradients.search(ordered, every, best, unproven, n_jobs, watch, ahead)
     tasks = [partial(visit, kernel) for kernel in every]
     done = 0

@@ -45,7 +45,8 @@ class GammaRange:
 class FoldedGrid:
     """The data that all kernels share: the targets (q, n) in fold order, the ridges and the fold sizes.
 
-    ``ones`` is what multiplies the bias: the roots of the rows' weights, which the targets are scaled by, or ones.
+    ``ones`` is what multiplies the bias: the roots of the rows' weights, or ones. With the square loss, the targets
+    are scaled by them.
     """
 
     targets: Array
@@ -65,12 +66,14 @@ class FoldedGrid:
         *,
         bias: bool = False,
         roots: Array | None = None,
+        scaled: bool = True,
     ) -> FoldedGrid:
         """Sort the rows of one target (n,) or several: first fold 0, then fold 1, ..."""
         sizes = np.array([len(F) for F in folds.members], dtype=np.intp)
         order, targets = order_of(folds), np.atleast_2d(targets)
         ones = np.ones(len(order)) if roots is None else roots[order]
-        return cls(targets[:, order] * ones, lams, sizes, ridge, ones, bias)
+        mine = targets[:, order]
+        return cls(mine * ones if scaled else mine, lams, sizes, ridge, ones, bias)
 
     @property
     def y(self) -> Array:

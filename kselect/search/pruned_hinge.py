@@ -12,6 +12,8 @@ Before any fit, the margins of a kernel matrix that is nearly diagonal are bound
 rows T, the optimality condition of row j bounds its coefficient a_j once the contributions of the other rows are
 bounded. A few rounds over all rows tighten these bounds. They hold for the models without any of the folds: if the
 absence of a fold helps, the fold that helps most counts as absent.
+
+With weights w of the rows, every loss and the bound C of a coefficient is multiplied by w, and rho is divided by w.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ class HingeBounds:
 
     def __init__(self, K: Array, grid: FoldedGrid, near: Trail | None, *, h: float) -> None:
         self.grid, self.h = grid, h
-        self.signed = SignedKernel.of(K, grid.y, h, "the kernel")
+        self.weights = np.square(grid.ones)
+        own = self.weights if grid.weighted else None
+        self.signed = SignedKernel.of(K, grid.y, h, "the kernel", own)
         self.gammas = grid.gammas(2.0)
         self.near = near
         self.survivors = 0
@@ -67,18 +71,18 @@ class HingeBounds:
 
     def untrained(self, best: float) -> Array:
         """Return ``sum_F max(0, 1 - z)`` with z bounded above, and bounded tighter if a ridge is left."""
-        Ky, slices = self.signed.Ky, self.grid.slices
-        bounds = self._losses(margins_at_most(Ky, slices, self.gammas, self.h))
+        Ky, slices, weights = self.signed.Ky, self.grid.slices, self.signed.weights
+        bounds = self._losses(margins_at_most(Ky, slices, self.gammas, self.h, weights))
         left = (bounds.sum(axis=1) <= best).nonzero()[0]
         if len(left) and not is_far_from_diagonal(Ky):
             gammas = GammaRange(self.gammas.least[left], self.gammas.most[left])
-            z = largest_margins(Ky, slices, gammas, self.h)
+            z = largest_margins(Ky, slices, gammas, self.h, weights)
             bounds[left] = np.maximum(bounds[left], self._losses(z))
         return bounds
 
     def _losses(self, z: Array) -> Array:
         """Return the hinge losses (ridges, folds) of margins (n, ridges)."""
-        return self.grid.by_fold(np.maximum(0.0, 1.0 - z.T))
+        return self.grid.by_fold(self.weights * np.maximum(0.0, 1.0 - z.T))
 
     def trained(self, ridge: int) -> Array:
         """Return lower bounds (folds,) from the fit on all rows at the smallest ridge of a fold."""
@@ -92,7 +96,8 @@ class HingeBounds:
             self.fits[ridge] = minimise(problem, zones)
         fit, grid = self.fits[ridge], self.grid
         spread = grid.more_rows * float(grid.lams[ridge]) * float(fit.a @ fit.z)
-        return np.asarray(grid.by_fold(value(fit.z, self.h)) - 0.25 * self.h * grid.sizes - spread)
+        losses = self.weights * (value(fit.z, self.h) - 0.25 * self.h)
+        return np.asarray(grid.by_fold(losses) - spread)
 
     def candidates(self, bounds: Array, best: float) -> list[Candidate]:
         """Return the smallest ridges, up to the first that the bounds exclude."""
@@ -118,8 +123,8 @@ class HingeBounds:
         z = fit.z.copy()
         for F in grid.slices:
             z[F] -= self.signed.Ky[F, F] @ fit.a[F]
-            z[F] *= grid.n / (grid.n - (F.stop - F.start))
-        return grid.by_fold(hinge(np.ones_like(z), z))
+        z *= np.repeat(grid.n / grid.others, grid.sizes)
+        return grid.by_fold(self.weights * hinge(np.ones_like(z), z))
 
     def loss(self, ridge: int, fold: int) -> float:
         """Return the hinge loss on a fold of the model without it."""
@@ -131,7 +136,8 @@ class HingeBounds:
             self.trainers[ridge, gamma] = FoldTrainer(self.signed, zones, gamma, alike)
         F = np.arange(grid.n)[grid.slices[fold]]
         z = self.trainers[ridge, gamma].fit(F).z[F]
-        return float(np.maximum(0.0, 1.0 - z).sum())
+        losses = np.maximum(0.0, 1.0 - z)
+        return float(self.weights[F] @ losses if grid.weighted else losses.sum())
 
     def trail(self) -> Trail | None:
         """Return the zones of the fits."""
@@ -165,13 +171,20 @@ def boundary(survives: Callable[[int], bool], start: int, count: int) -> int:
     return end
 
 
-def margins_at_most(Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: float) -> Array:
+def margins_at_most(
+    Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: float, weights: Array | None = None
+) -> Array:
     r"""Return upper bounds (n, ridges) of the margins of held-out rows.
 
     ``z_i <= min(C, (1 + h) / (d + rho - r)) sum_{j in T} max(Ky_ij, 0)``, if ``r < d + rho``. Here d is the
-    smallest ``K_ii`` and r the largest sum over rows of the other class.
+    smallest ``K_ii`` and r the largest sum over rows of the other class. With weights, ``z_i <= C sum_{j in T} w_j
+    max(Ky_ij, 0)``.
     """
     size = np.abs(Ky)
+    if weights is not None:
+        w = weights[:, None]
+        most = without_own_fold(size, w, folds) + without_own_fold(Ky, w, folds)
+        return np.asarray(0.5 * most / gammas.least)
     ones = np.ones((len(Ky), 1))
     sums = Ky.sum(axis=1)
     unlike = 0.5 * float((size.sum(axis=1) - sums).max())
@@ -186,7 +199,9 @@ def is_far_from_diagonal(Ky: Array) -> bool:
     return bool(0.5 * (np.abs(Ky).sum() - Ky.sum()) > FAR * len(Ky))
 
 
-def largest_margins(Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: float) -> Array:
+def largest_margins(
+    Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: float, weights: Array | None = None
+) -> Array:
     r"""Return tighter upper bounds (n, ridges) of the same margins, row by row.
 
     ``Ky = P - N + diag(d)`` by sign. Starting from ``0 <= a <= C = 1 / gamma``, with u above a and l below a,
@@ -195,18 +210,20 @@ def largest_margins(Ky: Array, folds: Sequence[slice], gammas: GammaRange, h: fl
 
     and ``z_i <= P_iT u_T - N_iT l_T``.
     """
-    tops = 1.0 / gammas.least
+    w = 1.0 if weights is None else weights[:, None]
+    tops, room_below = w / gammas.least, w / gammas.most
+    most, least = 2.0 * h * gammas.most / w, 2.0 * h * gammas.least / w
     likes = np.maximum(Ky, 0.0)
     unlikes = likes - Ky
     diagonal = np.diagonal(Ky)[:, None].copy()
     np.fill_diagonal(likes, 0.0)
-    upper = np.tile(tops, (len(Ky), 1))
+    upper = np.array(np.broadcast_to(tops, (len(Ky), len(gammas.least))))
     lower = np.zeros_like(upper)
     for _ in range(ROUNDS):
         room = 1.0 + h + unlikes @ upper - at_least(likes, lower, folds)
         need = 1.0 + h - likes @ upper + at_least(unlikes, lower, folds)
-        tighter = np.minimum(upper, np.maximum(room, 0.0) / (diagonal + 2.0 * h * gammas.least))
-        below = np.minimum(need / (diagonal + 2.0 * h * gammas.most), 1.0 / gammas.most)
+        tighter = np.minimum(upper, np.maximum(room, 0.0) / (diagonal + least))
+        below = np.minimum(need / (diagonal + most), room_below)
         lower = np.maximum(lower, below)
         still = bool((upper - tighter <= AT_REST * tops).all())
         upper = tighter

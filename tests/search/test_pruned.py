@@ -701,6 +701,57 @@ def test_weighted_rows_as_on_the_grid(
         np.testing.assert_allclose(held, slow, rtol=1e-6, atol=1e-6)
 
 
+@settings(max_examples=12)
+@given(st.sampled_from(RIDGES), st.sampled_from(["rows", "one class"]), st.integers(0, 2**32 - 1))
+def test_weighted_rows_of_the_smoothed_hinge_as_on_the_grid(
+    ridge: RidgeMode, kind: str, seed: int
+) -> None:
+    """The lowest score, and the predictions of the choice by training without each fold."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(14, 26))
+    X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], size=n)
+    given = rng.uniform(0.05, 5.0, n) if kind == "rows" else np.where(y > 0, 6.0, 1.0)
+    folds = numbered(rng, n, int(rng.integers(2, 6)), False)
+    taus, lams = 4.0 ** np.arange(-4, 3), 10.0 ** np.arange(-4, 2)
+    one = side_of(
+        *([Gaussian(float(tau)) for tau in taus], X, y, lams.tolist()),
+        learner="smooth-hinge",
+        ridge=ridge,
+        weights=Weights(given),
+        given_folds=lambda k: folds,
+    )
+    method = k_cv("hinge", len(folds.members))
+    assert prunes(one, method)
+    grid = best_in(OVER_GRID["grid"](one, {method: (SELECTED,)}), method)
+    found = find_minimum(one, len(folds.members))
+    assert found is not None
+    assert found.found.score == pytest.approx(grid.score, rel=1e-8, abs=1e-9)
+    point, how = found.found.point, (given, folds.members)
+    K, train = one.problem(point.kernel).K, oracles_weights.TRAINERS["smooth-hinge"]
+    slow = oracles_weights.held_out(train, K, y, *how, point.lam, ridge == "per-fold")
+    np.testing.assert_allclose(found.held_out[0], slow, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+def test_bounds_of_weighted_rows_of_the_smoothed_hinge_hold(ridge: RidgeMode) -> None:
+    """The bounds before any fit, of nearly diagonal kernels and others, and those by the fit on all rows."""
+    X, y = data("random", 43)
+    folds = numbered(np.random.default_rng(5), 43, 5, False)
+    order = order_of(folds)
+    roots = Weights(np.random.default_rng(2).uniform(0.05, 4.0, 43)).roots
+    grid = FoldedGrid.of(y, LAMS[:9], folds, ridge, roots=roots, scaled=False)
+    for tau in (2.0**-10, 2.0**-8, 2.0**-4, 1.0, 2.0**6):
+        found = HingeBounds(Gaussian(tau).gram(Points(X[order])), grid, None, h=0.05)
+        untrained = found.untrained(np.inf)
+        trained = np.array([found.trained(ridge) for ridge in range(9)])
+        losses = np.array([[found.loss(i, fold) for fold in range(5)] for i in range(9)])
+        assert_below(untrained, losses * (1 + 1e-7) + 1e-9)
+        assert (trained.sum(axis=1) <= losses.sum(axis=1) * (1 + 1e-7) + 1e-9).all()
+        assert (trained.sum(axis=1) > 0.2 * losses.sum(axis=1)).any()
+        if tau == 2.0**-10:
+            assert untrained.sum() > 0.5 * losses.sum()
+
+
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("ridge", RIDGES)
 def test_bounds_of_weighted_rows_hold(ridge: RidgeMode, bias: bool) -> None:
