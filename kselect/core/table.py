@@ -66,7 +66,19 @@ class Measure:
         object.__setattr__(self, "sd_text", show_fixed(self.sd, self.digits))
 
 
-Value = str | float | int | bool | None | Measure
+@dataclass(frozen=True)
+class Noted:
+    """A text with short notes; the page shows them below it, and other writers print the text only."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the text without its notes."""
+        return self.text
+
+
+Value = str | float | int | bool | None | Measure | Noted
 Values = tuple[Value, ...]
 
 
@@ -89,8 +101,8 @@ class Column:
         """Return a value as it is printed."""
         if is_missing(value):
             return DASH
-        if isinstance(value, str):
-            return value
+        if isinstance(value, (str, Noted)):
+            return str(value)
         return format(value, self.format) if isinstance(self.format, str) else self.format(value)
 
     def field(self, value: Value) -> str:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kselect.core.table import Measure
+from kselect.core.table import Measure, Noted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -133,5 +133,6 @@ def environment() -> Environment:
         found.globals[name] = (HERE / file).read_text(encoding="utf-8")
     found.globals["shape"] = lambda verdict: SHAPES.get(verdict, "\N{WHITE CIRCLE}")
     found.filters["kind"] = lambda element: type(element).__name__.lower()
+    found.tests["noted"] = lambda value: isinstance(value, Noted)
     found.tests["measure"] = lambda value: isinstance(value, Measure)
     return found

@@ -16,6 +16,8 @@ from kselect.stats.ranks import LEVELS, Ranks
 from kselect.stats.study import Study
 
 DAGGER = "†"
+# Methods that the caution in a table names.
+MOST_EDGES = 3
 DOUBLE_DAGGER = "‡"  # of other packages' classes, which no paper has
 LAM = "λ"
 # The reading of the config itself, next to its variants.
@@ -235,6 +237,14 @@ def describe_edges(leaning: Iterable[EdgeShares]) -> str:
         f"Caution: this verdict depends on methods that mostly select the edge of the grid ({methods}); "
         "a wider grid could change it."
     )
+
+
+def note_edges(leaning: Sequence[EdgeShares]) -> tuple[str, ...]:
+    """Return the same caution in short, for a table: ``edge of the grid: ER 100 %``."""
+    first = sorted(leaning, key=lambda s: -(s.anywhere or 0))[:MOST_EDGES]
+    methods = [f"{s.method} {100 * (s.anywhere or 0):.0f} %" for s in first]
+    more = [f"{len(leaning) - len(first)} more"] if len(leaning) > len(first) else []
+    return (f"edge of the grid: {', '.join(methods + more)}",) if methods else ()
 
 
 def describe_ranks(setting: Setting, ranks: Ranks) -> str:

@@ -272,6 +272,10 @@ def test_verdicts_that_depend_on_edges_have_a_caution(tmp_path: Path) -> None:
     words = "Caution: this verdict depends on methods that mostly select the edge of the grid (5-CV 100 %, 5-KS"
     texts = [(tmp_path / name / "tables/claims.md").read_text() for name in ("edge", "inner")]
     assert [text.count(words) for text in texts] == [1, 0]
+    pages = [(tmp_path / name / "report.html").read_text() for name in ("edge", "inner")]
+    short = '<span class="beside">edge of the grid: '
+    assert short in pages[0]
+    assert short not in pages[1]
     table = (tmp_path / "edge/tables/edges.md").read_text()
     row = r"\| 5-CV +\| +8 \| +0\.0 % \| +100\.0 % \| +– \| +– \| +100\.0 % \|"  # noqa: RUF001
     assert re.search(row, table)

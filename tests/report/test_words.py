@@ -15,6 +15,7 @@ from kselect.report.words import (
     describe_edges,
     describe_fewer_splits,
     describe_protocol,
+    note_edges,
     title_setting,
 )
 from kselect.stats.diagnostics import EdgeShares
@@ -117,3 +118,11 @@ def test_edges() -> None:
     shares = EdgeShares("5-CV", 10, (0.0, 0.0, 0.8, 0.0), 0.8)
     assert describe_edges(()) == ""
     assert "(5-CV 80 %)" in describe_edges([shares])
+
+
+def test_the_caution_in_short_names_at_most_three_methods() -> None:
+    """The methods with the largest shares come first."""
+    shares = [EdgeShares(m, 9, (), s) for m, s in (("A", 0.6), ("ER", 1.0), ("B", 0.7), ("C", 0.9))]
+    assert note_edges([]) == ()
+    assert note_edges(shares[1:2]) == ("edge of the grid: ER 100 %",)
+    assert note_edges(shares) == ("edge of the grid: ER 100 %, C 90 %, B 70 %, 1 more",)

@@ -11,6 +11,7 @@ import numpy as np
 from kselect.core.claim import Claim
 from kselect.core.method import Setting
 from kselect.core.table import Column, Group, Table, Values
+from kselect.report.claims.deciding import decide
 from kselect.report.claims.effects import Effect, mean_effect, median_effect
 from kselect.report.claims.rules import RULES, withhold
 from kselect.report.claims.scope import (
@@ -19,11 +20,12 @@ from kselect.report.claims.scope import (
     find_datasets,
     find_methods,
     find_pairs,
+    note_absent,
     nothing,
     planned_splits,
     too_few,
 )
-from kselect.report.words import describe_edges, label_of, show_counts, title_setting
+from kselect.report.words import describe_edges, label_of, note_edges, show_counts, title_setting
 from kselect.stats.comparison import Contest, WinTieLoss, add_up, contest
 from kselect.stats.diagnostics import leaning
 from kselect.stats.samples import SplitErrors, match, t_test
@@ -75,18 +77,22 @@ def judge_errors(study: Study, claim: Claim, loss: str) -> Finding:
     reason = too_few(total.pairs, total.planned, "pairs of test errors") if withheld else ""
     if not withheld and not sum(total.by_ttest):
         withheld, reason = "too few numbers", "No test is possible with one split."
+    decided = decide(claim.kind, withheld, total.by_mean, total.by_ttest)
+    edges = leaning(study, loss, labels)
+    known = {d for cells, a, b in found for d in splits if match(cells[d, a], cells[d, b]).a.runs}
     return Finding(
-        withheld or RULES[claim.kind].judge(total.by_mean, total.by_ttest),
+        decided.verdict,
         effect,
         f"{count_words(total.by_mean, WORDS)}; significantly {total.by_ttest.wins} lower, "
         f"{total.by_ttest.losses} higher",
-        " ".join(
-            filter(
-                None, (describe(total, len(splits)), describe_edges(leaning(study, loss, labels)))
-            )
-        ),
+        " ".join(filter(None, (describe(total, len(splits)), describe_edges(edges)))),
         contest_table(study, claim, contests),
         reason,
+        (
+            *decided.notes,
+            *note_edges(edges),
+            *note_absent(claim, [name for name, d in datasets.items() if d in known]),
+        ),
     )
 
 
@@ -198,12 +204,14 @@ def judge_setting(study: Study, claim: Claim, loss: str) -> Finding:
     if withheld == "no numbers" or not rows:
         return nothing()
     headings = ("data set", "best at this setting", "best of all", "difference", "counts")
+    decided = decide(claim.kind, withheld, held, len(rows))
     return Finding(
-        withheld or RULES[claim.kind].judge(held, len(rows)),
+        decided.verdict,
         median_effect(losses, unit_of(study, datasets.values())),
         f"on {held} of {len(rows)} data sets not significantly worse than the best",
         table=Table("", tuple(Column(h, align="left") for h in headings), (Group(tuple(rows)),)),
         reason=too_few(found, planned) if withheld else "",
+        notes=decided.notes,
     )
 
 
@@ -242,13 +250,15 @@ def judge_printed(study: Study, claim: Claim, loss: str) -> Finding:
         for row, rival, c in found
     )
     value = statistics.median(row.mean - cell.mean for row, _, cell in found)
+    decided = decide(claim.kind, withheld, by_mean, by_test)
     return Finding(
-        withheld or RULES[claim.kind].judge(by_mean, by_test),
+        decided.verdict,
         Effect(value, unit=unit_of(study, datasets.values())),
         f"{count_words(by_mean, WORDS)}; significantly {by_test.wins} lower, {by_test.losses} higher",
         "Printed means against ours, tested one-sided at 5 % by the standard errors of the two means.",
         Table("", PRINTED, (Group(rows),)),
         too_few(len(found), planned) if withheld else "",
+        (*decided.notes, *note_absent(claim, {row.dataset for row, _, _ in found})),
     )
 
 

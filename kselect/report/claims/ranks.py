@@ -9,8 +9,9 @@ import numpy as np
 from kselect.core.claim import Claim
 from kselect.core.record import significant
 from kselect.core.table import Column, Group, Table, Values
+from kselect.report.claims.deciding import decide
 from kselect.report.claims.effects import Effect
-from kselect.report.claims.rules import LEVEL, RULES, withhold
+from kselect.report.claims.rules import LEVEL, withhold
 from kselect.report.claims.scope import Finding, find_datasets, find_methods, nothing, too_few
 from kselect.report.words import show_p
 from kselect.stats.ranks import LEVELS, Ranks, rank
@@ -50,25 +51,29 @@ def judge_pool(study: Study, claim: Claim, loss: str) -> Finding:
             if test
             else ""
         )
+        decided = decide(claim.kind, withheld, p)
         return Finding(
-            withheld or RULES[claim.kind].judge(p),
+            decided.verdict,
             Effect(test.f, unit=f"(F, p {describe_p(p)})") if test else Effect(),
             f"{len(ranks.datasets)} data sets, {len(labels)} methods",
             text,
             table,
             reason,
+            decided.notes,
         )
     left = next(m.label for m in find_methods(study.experiment, claim.left))
     wanted = claim.right or tuple(m for m in labels if m != left)
     rivals = [m for m in labels if m in wanted or m in names_of(study, wanted)]
     differences = [mean[left] - mean[m] for m in rivals]
+    decided = decide(claim.kind, withheld, differences, limit)
     return Finding(
-        withheld or RULES[claim.kind].judge(differences, limit),
+        decided.verdict,
         Effect(decisive(claim, differences), unit=f"ranks (critical difference {limit:.2f})"),
         "; ".join(f"{d:+.2f} to {m}" for d, m in zip(differences, rivals, strict=True)),
         f"Mean ranks over {len(ranks.datasets)} data sets; a negative difference means that {left} ranks before.",
         table,
         reason,
+        decided.notes,
     )
 
 

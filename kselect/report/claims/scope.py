@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,7 +20,11 @@ NOTHING = "There are no numbers yet."
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on a claim with its effect, its counts in short, sentences about them, and a table of details."""
+    """The verdict on a claim with its effect, its counts in short, sentences about them, and a table of details.
+
+    ``notes`` are short qualifiers that stand next to the verdict in every table. ``recount`` is how often a claim
+    about time holds as the paper counts, ``13 of 17``, if that changes the verdict.
+    """
 
     verdict: Verdict
     effect: Effect = NO_EFFECT
@@ -28,6 +32,8 @@ class Finding:
     text: str = ""
     table: Table | None = None
     reason: str = ""
+    notes: tuple[str, ...] = ()
+    recount: str = ""
 
 
 def nothing(reason: str = NOTHING) -> Finding:
@@ -98,6 +104,15 @@ def planned_splits(study: Study, loss: str, datasets: Mapping[str, str]) -> dict
     """Return data set -> number of its planned splits, for the data sets whose records serve."""
     splits = study.comparison(loss).splits
     return {d: splits[d] for d in datasets.values()}
+
+
+def note_absent(claim: Claim, known: Collection[str]) -> tuple[str, ...]:
+    """Return which of the data sets that a claim names have numbers, if not all of them have."""
+    absent = [name for name in claim.datasets if name not in known]
+    if not absent or not known:
+        return ()
+    here = [name for name in claim.datasets if name in known]
+    return (f"measured on {' and '.join(here)} only, not on {' and '.join(absent)}",)
 
 
 def count_words(counts: Sequence[int], words: Sequence[str]) -> str:

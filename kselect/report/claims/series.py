@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from kselect.core.claim import Claim
 from kselect.core.table import Column, Group, Table, Values
+from kselect.report.claims.deciding import decide
 from kselect.report.claims.effects import median_effect
-from kselect.report.claims.rules import EXACT, RULES, withhold
+from kselect.report.claims.rules import EXACT, withhold
 from kselect.report.claims.scope import (
     Finding,
     find_datasets,
@@ -20,7 +21,7 @@ from kselect.report.claims.scope import (
     too_few,
 )
 from kselect.report.figures.discrepancy import Discrepancy, follow
-from kselect.report.words import describe_edges
+from kselect.report.words import describe_edges, note_edges
 from kselect.stats.diagnostics import leaning
 from kselect.stats.samples import table_records
 from kselect.stats.study import Study
@@ -73,14 +74,16 @@ def judge_exact(study: Study, claim: Claim, loss: str) -> Finding:
         f"The largest difference at order {claim.order} is {100 * largest:.3g} %, on {worst.dataset} with "
         f"{worst.method}, where the rate of the series is {worst.rate:.2f}."
     )
-    edges = describe_edges(leaning(study, study.experiment.loss, figure.at))
+    edges = leaning(study, study.experiment.loss, figure.at)
+    decided = decide(claim.kind, withheld, held, len(known))
     return Finding(
-        withheld or RULES[claim.kind].judge(held, len(known)),
+        decided.verdict,
         median_effect(shares, UNIT),
         f"{held} of {len(known)} curves below {100 * EXACT:g} %",
-        " ".join(filter(None, (text, edges))),
+        " ".join(filter(None, (text, describe_edges(edges)))),
         Table("", EXACT_COLUMNS, (Group(rows),)),
         too_few(numbers, planned) if withheld else "",
+        (*decided.notes, *note_edges(edges)),
     )
 
 
@@ -110,8 +113,9 @@ def judge_near(study: Study, claim: Claim, loss: str) -> Finding:
     if withheld == "no numbers":
         return nothing()
     held = sum(m <= 100 * EXACT for m in known)
+    decided = decide(claim.kind, withheld, held, len(known))
     return Finding(
-        withheld or RULES[claim.kind].judge(held, len(known)),
+        decided.verdict,
         median_effect(medians, "% of the exact value"),
         f"{held} of {len(known)} within {100 * EXACT:g} %",
         f"Compared on {planned} data sets and numbers of folds; {planned - len(known)} have no split on which both "
@@ -120,6 +124,7 @@ def judge_near(study: Study, claim: Claim, loss: str) -> Finding:
         else "",
         Table("", NEAR_COLUMNS, (Group(tuple(rows)),)),
         too_few(len(known), planned) if withheld else "",
+        decided.notes,
     )
 
 

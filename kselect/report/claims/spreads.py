@@ -13,14 +13,16 @@ from kselect.core.claim import Claim
 from kselect.core.table import Column, Group, Table, Values
 from kselect.kernels.base import read_parameters
 from kselect.numerics.linalg import Array
+from kselect.report.claims.deciding import decide
 from kselect.report.claims.effects import Effect, median_effect, share_effect
-from kselect.report.claims.rules import RULES, withhold
+from kselect.report.claims.rules import withhold
 from kselect.report.claims.scope import (
     Finding,
     find_datasets,
     find_figure,
     find_methods,
     find_pairs,
+    note_absent,
     nothing,
     too_few,
 )
@@ -64,12 +66,14 @@ def judge_widths(study: Study, claim: Claim, loss: str) -> Finding:
     if withheld == "no numbers":
         return nothing()
     held = sum(d < 0 for (d,) in differences)
+    decided = decide(claim.kind, withheld, held, len(rows), claim.everywhere)
     return Finding(
-        withheld or RULES[claim.kind].judge(held, len(rows), claim.everywhere),
+        decided.verdict,
         median_effect(differences, UNITS[claim.kind]),
         f"lower on {held} of {len(rows)} data set{'s' * (len(rows) != 1)}",
         table=Table("", WIDTHS, (Group(tuple(rows)),)),
         reason=too_few(runs, planned, "runs") if withheld else "",
+        notes=(*decided.notes, *note_absent(claim, {str(row[0]) for row in rows})),
     )
 
 
@@ -131,13 +135,15 @@ def judge_avoids(study: Study, claim: Claim, loss: str) -> Finding:
         )
     rows = tuple((d, f"{n[0]} of {n[1]}", f"{n[2]} of {n[3]}") for d, n in counts.items())
     headings = ("data set", ", ".join(sorted(sides[0])), ", ".join(sorted(sides[1])))
+    decided = decide(claim.kind, withheld, a / all_a, b / all_b)
     return Finding(
-        withheld or RULES[claim.kind].judge(a / all_a, b / all_b),
+        decided.verdict,
         share_effect(list(counts.values()), "points of the choices"),
         f"chosen in {100 * a / all_a:.1f} % of the choices ({a} of {all_a}), by the rivals in "
         f"{100 * b / all_b:.1f} % ({b} of {all_b})",
         table=Table("", tuple(Column(h, align="left") for h in headings), (Group(rows),)),
         reason=too_few(all_a + all_b, planned, "choices") if withheld else "",
+        notes=decided.notes,
     )
 
 
@@ -161,12 +167,14 @@ def judge_minima(study: Study, claim: Claim, loss: str) -> Finding:
         return nothing()
     depths = minima(surface)
     others = ", ".join(f"{100 * d:.2g} %" for d in depths[1:])
+    decided = decide(claim.kind, withheld, depths[1:])
     return Finding(
-        withheld or RULES[claim.kind].judge(depths[1:]),
+        decided.verdict,
         Effect(len(depths), unit="minimum" if len(depths) == 1 else "minima"),
         f"{len(depths)} local minim{'um' if len(depths) == 1 else 'a'} on {known} grid points",
         f"Depth of the others in per cent of the surface's range: {others}." if others else "",
         reason=too_few(known, surface.size) if withheld else "",
+        notes=decided.notes,
     )
 
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from kselect.core.claim import Claim
 from kselect.core.table import Column, Group, Table, Values
 from kselect.grids import show_power
+from kselect.report.claims.deciding import decide
 from kselect.report.claims.effects import median_effect
 from kselect.report.claims.errors import unit_of
-from kselect.report.claims.rules import RULES, withhold
+from kselect.report.claims.rules import withhold
 from kselect.report.claims.scope import (
     Finding,
     find_datasets,
@@ -73,13 +74,15 @@ def judge_range(study: Study, claim: Claim, loss: str) -> Finding:
         )
         for dataset, label, one in known
     )
+    decided = decide(claim.kind, withheld, held, len(known))
     return Finding(
-        withheld or RULES[claim.kind].judge(held, len(known)),
+        decided.verdict,
         median_effect(distances, unit_of(study, datasets)),
         f"on {held} of {len(known)} curves {what}",
         describe_worse(claim, [one for _, _, one in known]),
         table=Table("", COLUMNS, (Group(rows),)),
         reason=too_few(found, planned) if withheld else "",
+        notes=decided.notes,
     )
 
 

@@ -10,13 +10,15 @@ from typing import NamedTuple
 from kselect.core.claim import Claim
 from kselect.core.job import protocol_of
 from kselect.core.table import Column, Group, Table, Values
+from kselect.report.claims.deciding import decide
 from kselect.report.claims.effects import geometric_effect
-from kselect.report.claims.rules import ABOUT, RULES, withhold
+from kselect.report.claims.rules import ABOUT, Verdict, withhold
 from kselect.report.claims.scope import (
     Finding,
     find_datasets,
     find_methods,
     find_pairs,
+    note_absent,
     nothing,
     too_few,
 )
@@ -84,14 +86,59 @@ def judge_times(study: Study, claim: Claim, loss: str) -> Finding:
         )
         for one in known
     )
+    decided = decide(claim.kind, withheld, held, len(known))
+    recount = count_bare(claim, known, len(every))
+    changed = recount and recount.verdict != decided.verdict
     return Finding(
-        withheld or RULES[claim.kind].judge(held, len(known)),
+        decided.verdict,
         geometric_effect(mean_ratios(claim, known), unit),
         f"{words} on {held} of {len(known)} comparisons{missing}",
         " ".join(remarks(study, claim, every)),
         Table("", COLUMNS, (Group(rows),)),
         too_few(len(known), len(every), "comparisons") if withheld else "",
+        tuple(notes(claim, known, held, recount)) + decided.notes,
+        recount.words if recount and changed else "",
     )
+
+
+class Recount(NamedTuple):
+    """How often a claim holds without the trainings of its first method, as the papers count, and the verdict."""
+
+    held: int
+    total: int
+    verdict: Verdict
+
+    @property
+    def words(self) -> str:
+        """Return ``13 of 17``."""
+        return f"{self.held} of {self.total}"
+
+
+def count_bare(claim: Claim, known: Iterable[PairSeconds], planned: int) -> Recount | None:
+    """Count a claim without the trainings of its first method; None if no seconds tell them apart."""
+    bare = [one.without_fits for one in known if not math.isnan(one.without_fits)]
+    if not bare:
+        return None
+    held = sum(holds(claim, ratio) for ratio in bare)
+    withheld = withhold(len(bare), planned)
+    return Recount(held, len(bare), decide(claim.kind, withheld, held, len(bare)).verdict)
+
+
+def notes(
+    claim: Claim, known: Sequence[PairSeconds], held: int, recount: Recount | None
+) -> Iterator[str]:
+    """Yield the qualifiers of a verdict on times: the paper's way of counting, and which seconds are missing."""
+    if recount and (recount.held, recount.total) != (held, len(known)):
+        names = " and ".join(claim.left)
+        yield f"as the paper counts (without the trainings of {names}): {recount.words}"
+    yield from note_absent(claim, {one.dataset for one in known})
+    if rough := count_rough(known):
+        yield f"extrapolated seconds in {rough} of {len(known)}"
+
+
+def count_rough(known: Iterable[PairSeconds]) -> int:
+    """Return how many comparisons rest on extrapolated seconds."""
+    return sum(any(s and not s.whole for s in (one.first, one.second)) for one in known)
 
 
 def read_pairs(study: Study, claim: Claim) -> Iterator[PairSeconds]:
@@ -129,14 +176,11 @@ def remarks(study: Study, claim: Claim, every: Sequence[PairSeconds]) -> Iterato
         reached = sum(holds(claim, ratio) for ratio in printed)
         yield f"The seconds that the paper printed reach this on {reached} of {len(printed)}."
     known = [one for one in every if not math.isnan(one.ratio)]
-    rough = sum(any(s and not s.whole for s in (one.first, one.second)) for one in known)
-    if rough:
+    if rough := count_rough(known):
         yield f"{rough} comparisons rest on extrapolated seconds."
-    bare = [one.without_fits for one in known if not math.isnan(one.without_fits)]
-    if bare:
-        reached = sum(holds(claim, ratio) for ratio in bare)
+    if recount := count_bare(claim, known, len(every)):
         name = " and ".join(claim.left)
-        yield f"Without the trainings of {name}, as the paper counts, this holds on {reached} of {len(bare)}."
+        yield f"Without the trainings of {name}, as the paper counts, this holds on {recount.words}."
     searches = [m for m in find_methods(study.experiment, (*claim.left, *claim.right)) if m.search]
     if searches and any(one.ours for one in known):
         yield "Seconds of our searches."

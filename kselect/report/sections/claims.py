@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kselect.core.claim import Claim
-from kselect.core.table import Column, Group, Table, Values
+from kselect.core.table import Column, Group, Noted, Table, Values
 from kselect.report.claims.judge import Judged, judge_claims, judge_others
 from kselect.report.claims.rules import RULES, WITHHELD
 from kselect.report.claims.scope import Finding
@@ -74,13 +74,16 @@ def show(study: Study) -> Iterator[File | Passage]:
     tidy = Table(NAME, TIDY, (Group(tuple(map(tidy_row, (*main, *others)))),))
     loss = experiment.loss
     caption = (INTRODUCTION, describe_protocol(experiment, loss), *dagger_notes(study, loss))
-    rows = (Group(tuple(map(printed_row, main))),)
-    overview = Table(NAME, COLUMNS, rows, caption, leads_to=ANCHOR)
+    noted, plain = (
+        Table(NAME, COLUMNS, (Group(tuple(map(row, main))),), caption, leads_to=ANCHOR)
+        for row in (noted_row, printed_row)
+    )
     yield File(f"tables/{NAME}.csv", write_csv(tidy))
-    yield File(f"tables/{NAME}.tex", write_latex(overview, of=experiment.name))
+    yield File(f"tables/{NAME}.tex", write_latex(plain, of=experiment.name))
     coverage = describe_coverage(study.comparison(loss).coverage())
     lines = tuple(Paragraph(text) for text in (coverage,) if text)
-    yield Passage(NAME, (*lines, overview), CLAIMS_FILE)
+    yield Passage(NAME, (*lines, noted))
+    yield Passage("", (*lines, plain), CLAIMS_FILE)
     yield Passage(NAME, (Heading("How each claim was judged"),))
     for one in main:
         rest = [other for other in others if other.claim.id == one.claim.id]
@@ -102,12 +105,25 @@ def tidy_row(one: Judged) -> Values:
     )
 
 
-def printed_row(one: Judged) -> Values:
-    """Return a row of the overview."""
+def noted_row(one: Judged) -> Values:
+    """Return a row of the overview on the page, which has the notes of a verdict below it."""
     claim, found = one.claim, one.finding
-    counts = found.counts or found.reason
-    numbers = (*show_effect(found), counts, claim.paper_counts or None)
-    return (claim.id, claim.text, found.verdict, *numbers)
+    numbers = (*show_effect(found), found.counts or found.reason, claim.paper_counts or None)
+    return (claim.id, claim.text, Noted(found.verdict, found.notes), *numbers)
+
+
+def printed_row(one: Judged) -> Values:
+    """Return a row of the overview in a file, which has the notes of a verdict after the counts."""
+    claim, found = one.claim, one.finding
+    counts = "; ".join((found.counts or found.reason, *found.notes))
+    return (
+        claim.id,
+        claim.text,
+        found.verdict,
+        *show_effect(found),
+        counts,
+        claim.paper_counts or None,
+    )
 
 
 def show_effect(found: Finding) -> Values:

@@ -16,7 +16,7 @@ from kselect.core.experiment import Experiment, Variant
 from kselect.report.claims.judge import judge_claims, judge_others
 from kselect.report.claims.rules import KIND_WORDS, RULES
 from kselect.report.elements import Details, File, Heading, Paragraph, Passage
-from kselect.report.front import make_entry
+from kselect.report.front import make_entry, write_index
 from kselect.report.page import write_report
 from kselect.report.sections.claims import show
 from kselect.report.sections.published import show_sensitivity
@@ -137,6 +137,23 @@ def test_the_page_has_one_list_of_claims_that_leads_to_each(tmp_path: Path) -> N
     assert not any("k-KS is better" in text for text in summaries)
     assert '<td class="left"><code>eta-4</code></td>' in page  # commands need the name
     assert "<p>1a: k-KS is better.</p>" in page.split('id="claim-1a"')[1]
+
+
+def test_qualifiers_stand_next_to_the_verdict(tmp_path: Path) -> None:
+    """On the page below the verdict, in files after the counts, and on the board of the front page."""
+    same = Claim("4", "same", "Both are alike", left=("k-KS",), right=("k-CV",))
+    found = made()
+    found = Study(replace(found.experiment, claims=(same,)), RECORDS)
+    note = "significantly different on 50 % of the comparisons; supported up to 20 %, not supported above 50 %"
+    assert judge_claims(found)[0].finding.notes == (note,)
+    write_report(found, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    shown = note.replace(" %", "\N{NO-BREAK SPACE}%")
+    below = f'mixed</span><span class="beside">{shown}</span></td>'
+    assert below in page
+    assert f"1 higher; {note}" in (tmp_path / "tables/claims.md").read_text()
+    board = write_index([make_entry(found, "x")], tmp_path / "index.html").read_text()
+    assert below in board
 
 
 def test_every_kind_of_claim_has_words() -> None:

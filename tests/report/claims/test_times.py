@@ -143,3 +143,22 @@ def test_the_cost_without_training_is_said() -> None:
     found = judge_times(Study(SPEC, [], timings=timings), CHEAPER, "squared")
     assert found.verdict == "not supported"
     assert "Without the trainings of 5-KS, as the paper counts, this holds on 2 of 3." in found.text
+    words = "as the paper counts (without the trainings of 5-KS): 2 of 3"
+    assert (found.notes, found.recount) == ((words,), "2 of 3")
+    # A way of counting that changes nothing needs no words.
+    easy = judge_times(Study(SPEC, [], timings=timings), replace(CHEAPER, times=1.5), "squared")
+    assert (easy.verdict, easy.notes, easy.recount) == ("supported", (), "")
+
+
+def test_extrapolated_seconds_and_data_sets_without_seconds_stand_next_to_the_verdict() -> None:
+    study = timed({"heart": 2.0, "sonar": None, "a2a": 6.0})
+    first, *others = study.timings
+    rough = replace(first, cells=(first.cells[0], cell("5-CV", 4.0, share=0.5)))
+    found = judge_times(Study(SPEC, [], timings=(rough, *others)), CHEAPER, "squared")
+    assert found.notes[0] == "extrapolated seconds in 1 of 2"
+    two = replace(CHEAPER, datasets=("heart", "sonar"))
+    found = judge_times(Study(SPEC, [], timings=(rough, *others)), two, "squared")
+    assert (found.verdict, found.notes) == (
+        "not supported",
+        ("measured on heart only, not on sonar", "extrapolated seconds in 1 of 1"),
+    )
