@@ -28,8 +28,8 @@ FOLDER = "published"
 COLUMNS = ("paper", "table", "dataset", "method", "setting", "mean", "spread", "spread_kind")
 SPREADS = ("sd", "se", "seconds", "count")
 TEXTS = ("title", "venue", "doi", "url")
-LISTS = ("authors", "printed-only", "plain", "remarks")
-KEYS = (*TEXTS, "year", "splits", "splits-of", "aliases", "informative", *LISTS, "claims")
+LISTS = ("authors", "printed-only", "plain", "remarks", "main")
+KEYS = (*TEXTS, "year", "splits", "splits-of", "aliases", "informative", "notes", *LISTS, "claims")
 
 
 def paper_file(name: str, config: Path, ending: str = ".yaml") -> Path:
@@ -86,6 +86,12 @@ def find_paper(name: str, document: Document, scope: Scope) -> Paper:
         tables=table.values("table"),
     )
     claims = read_claims(written, mine)
+    ids = [claim.id for claim in claims]
+    for i, claim in enumerate(paper.main):
+        if claim not in ids:
+            written.wrong(
+                ("main", i), f"{quoted(claim)} is the id of no claim{nearest(claim, ids)}"
+            )
     check_rows(paper, table, mine)
     check_all(written, table.document)
     return replace(paper, claims=claims, unmatched=tuple(unmatched(paper, table, mine)))
@@ -120,6 +126,8 @@ class PaperFile:
             self.texts("plain") if "plain" in self.written else Paper.plain,
             {dataset: self.features(dataset) for dataset in self.names("informative")},
             self.texts("remarks"),
+            {method: self.text("notes", method) for method in self.names("notes")},
+            self.texts("main"),
         )
 
     def value(self, *keys: str) -> Any:
@@ -193,6 +201,9 @@ def check_references(paper: Paper, document: Document, scope: Scope, table: Publ
         if column not in printed:
             hint = nearest(column, printed) if printed else "; it is absent or empty"
             document.wrong(("printed-only", i), f"no column of {table.document.path}{hint}")
+    for name in paper.notes:
+        if problem := scope.method(name):
+            document.wrong(("notes", name), problem)
     for i, name in enumerate(paper.plain):
         if name not in CRITERIA:
             words = f"unknown criterion {quoted(name)}{nearest(name, CRITERIA)}"

@@ -146,6 +146,8 @@ class Paper:
     plain : criteria without free parameters; their columns show best how close our protocol is to the paper's.
     informative : data set -> the features that are known to be informative, counted from 1.
     remarks : notes on its printed numbers, shown next to them.
+    notes : method or pattern -> a note on it, shown below the table of test errors.
+    main : the ids of its main claims, which a summary spells out first.
     unmatched : the rows of its table that have no counterpart in the config, for a message.
     """
 
@@ -163,6 +165,8 @@ class Paper:
     plain: tuple[str, ...] = ("k-CV", "ELOO")
     informative: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    main: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     unmatched: tuple[str, ...] = ()
 

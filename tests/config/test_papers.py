@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,25 @@ def test_the_facts_of_a_paper() -> None:
     bare = loaded(paper="title: x\n", table=CELLS.splitlines()[0] + "\n").source
     assert bare is not None
     assert (bare.splits, bare.plain, bare.claims) == (1, ("k-CV", "ELOO"), ())
+
+
+def test_notes_on_methods_and_main_claims() -> None:
+    """A note may name a method of the config or a criterion with any number of folds."""
+    more = "notes: {k-BIF: A series., ELOO: No folds.}\nmain: ['2', '1']\n"
+    paper = loaded(paper=FACTS + more + CLAIMS).source
+    assert paper is not None
+    assert paper.notes == {"k-BIF": "A series.", "ELOO": "No folds."}
+    assert paper.main == ("2", "1")
+    for wrong, words in (
+        (
+            "notes: {k-BFI: A series.}\n",
+            "notes.k-BFI: 'k-BFI' is not a method of my.yaml; did you mean 'k-BIF'?",
+        ),
+        ("notes: {ELOO: 3}\n", "notes.ELOO: must be text, not the number 3"),
+        ("main: ['12']\n", "main[0]: '12' is the id of no claim"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(f":13: {words}")):
+            loaded(paper=FACTS + wrong + CLAIMS)
 
 
 def test_the_claims_of_a_paper() -> None:
@@ -372,3 +392,23 @@ def test_the_documented_kinds_are_those_that_exist() -> None:
     for path in (ROOT / "data/published").glob("*.yaml"):
         for key in yaml.safe_load(path.read_text(encoding="utf-8")):
             assert f"`{key}`" in section
+
+
+DANGLING = re.compile(
+    r"^(These|Those|This|That|It|They)\b|\b(such (values?|an?)|the (proposed|three|new|other) \w+)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("path", sorted(packaged("published").glob("*.yaml")), ids=lambda p: p.stem)
+def test_the_text_of_a_claim_needs_no_other_sentence(path: Path) -> None:
+    """Summaries show a text by itself: it names its methods, and a claim on a range names the range."""
+    paper = yaml.safe_load(path.read_text(encoding="utf-8"))
+    texts = [claim["text"] for claim in paper["claims"]]
+    assert not [text for text in texts if DANGLING.search(text)]
+    assert len(set(texts)) == len(texts)
+    for claim in paper["claims"]:
+        if "range" in claim:
+            low, high = claim["range"]
+            assert f"between {low} and {high}" in claim["text"]
+    assert set(paper["main"]) <= {claim["id"] for claim in paper["claims"]}

@@ -5,9 +5,17 @@ import math
 import pytest
 from synthetic import experiment, method, sample_records, study
 
+from kselect.core.claim import Paper
 from kselect.core.method import Setting
-from kselect.core.table import Measure, Values
-from kselect.report.sections.main_table import describe_printed, main_table, show_row
+from kselect.core.table import Measure, Table, Values
+from kselect.report.elements import File, Passage
+from kselect.report.sections.main_table import (
+    describe_printed,
+    main_table,
+    method_notes,
+    show,
+    show_row,
+)
 from kselect.report.words import describe_fewer, show_p
 from kselect.stats.samples import SplitErrors, TTest
 from kselect.stats.sources import Published
@@ -144,3 +152,22 @@ def test_the_caption_counts_the_printed_cells() -> None:
     assert none == ""
     assert every == " Below a number: what the paper printed."
     assert one.startswith(f"{every} 1 of 4 cells have one; ")
+
+
+def test_notes_on_methods_stand_below_the_table() -> None:
+    """Those on the methods of the table, on the page and in its files; a pattern means any number of folds."""
+    notes = {"k-KS": "A note on k-KS.", "5-CV": "A note on 5-CV.", "k-BIF": "A note on another."}
+    spec = experiment(source=Paper("p", "A paper", notes=notes))
+    found = study(spec, sample_records({("heart", "5-CV"): (0.1, 0.2)}))
+    wanted = ("A note on k-KS.", "A note on 5-CV.")
+    assert tuple(method_notes(found, found.comparison("squared"))) == wanted
+    items = list(show(found))
+    shown = next(i for i in items if isinstance(i, Passage) and i.chapter == "tables").elements[0]
+    assert isinstance(shown, Table)
+    assert shown.notes == wanted
+    (markdown,) = [
+        str(i.content) for i in items if isinstance(i, File) and i.name.endswith("table1.md")
+    ]
+    assert "* A note on k-KS." in markdown
+    none = study(experiment(source=None, paper=""), [])
+    assert not list(method_notes(none, none.comparison("squared")))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from kselect.core.table import Column, Group, Mark, Measure, Table, Values, show_fixed
 from kselect.report.cells import cell_files, cell_keys, describe_runs, printed_cells
+from kselect.report.claims.scope import find_methods
 from kselect.report.elements import Details, Element, File, Heading, Notes, Passage
 from kselect.report.sections import section
 from kselect.report.words import (
@@ -69,6 +70,8 @@ def show(study: Study) -> Iterator[File | Passage]:
     for loss in experiment.losses:
         comparison = study.comparison(loss)
         table, pairs = main_table(study, comparison), pairs_table(study, comparison)
+        notes = tuple(method_notes(study, comparison))
+        whole = replace(table, notes=(*notes, *table.notes))
         some = (pairs,) if pairs.rows else ()
         lines = []
         for setting, cells in comparison.cells.items():
@@ -84,12 +87,12 @@ def show(study: Study) -> Iterator[File | Passage]:
                 )
                 lines.append(line)
         tidy = Table(table.name, TIDY, (Group(tuple(lines)),))
-        yield from table_files(table, *some, of=study.experiment.name, tidy=tidy)
+        yield from table_files(whole, *some, of=study.experiment.name, tidy=tidy)
         yield from (File(f"tables/{one.name}.csv", write_csv(one)) for one in some)
-        first, *notes = table.caption
+        first, *more = table.caption
         theirs = describe_printed(study, comparison)
-        caption = (first + theirs, *notes)
-        shown: Element = replace(table, notes=(), caption=caption)
+        caption = (first + theirs, *more)
+        shown: Element = replace(table, notes=notes, caption=caption)
         if loss != experiment.loss:
             shown = Details(f"The same with the {loss} loss", (shown,))
         yield Passage("tables", (shown,))
@@ -100,6 +103,14 @@ def show(study: Study) -> Iterator[File | Passage]:
             for one in some
         ]
         yield Passage("statistics", (*title, Notes(table.notes), *below))
+
+
+def method_notes(study: Study, comparison: Comparison) -> Iterator[str]:
+    """Yield what the file of the paper notes about methods of the table: ``k-BIF`` means any number of folds."""
+    for name, note in study.paper.notes.items() if study.paper else ():
+        labels = {m.label for m in find_methods(study.experiment, [name])}
+        if labels.intersection(comparison.methods):
+            yield note
 
 
 def describe_printed(study: Study, comparison: Comparison) -> str:
