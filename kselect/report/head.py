@@ -15,7 +15,7 @@ from pathlib import Path
 import kselect
 from kselect.core.claim import Paper
 from kselect.report.claims.judge import Judged, judge_claims
-from kselect.report.claims.rules import Verdict
+from kselect.report.claims.rules import KIND_WORDS, Verdict
 from kselect.report.glossary import explain
 from kselect.report.words import show_p
 from kselect.stats.distances import Distance, count_agreements, distances
@@ -24,8 +24,11 @@ from kselect.stats.study import Study
 from kselect.store.environment import cpu_name
 
 GUIDE = Path(kselect.__file__).parent / "guide" / "citing.md"
-# Claims that a summary spells out; it counts the others.
-SPELT = 3
+# A summary spells out at most this many claims of each verdict, main claims first, and links to the others.
+SPELT = 2
+# Claims of more words are not spelled out, unless they are main claims.
+LONGEST = 16
+SPELLED: tuple[Verdict, ...] = ("supported", "mixed", "not supported")
 PHRASES: dict[Verdict, str] = {
     "supported": "supported",
     "mixed": "mixed",
@@ -38,25 +41,28 @@ PHRASES: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class Counted:
-    """The claims with one verdict: its words, and each claim."""
+    """The claims with one verdict: its words, the claims that are spelled out, and the rest by kind."""
 
     verdict: Verdict
     words: str
     claims: tuple[Judged, ...]
+    spelled: tuple[Judged, ...]
+    rest: tuple[tuple[str, tuple[Judged, ...]], ...]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The claims of an experiment in one sentence, and how many published cells agree.
+    """The claims of an experiment in a few sentences, and how many published cells agree.
 
-    ``lead`` spells out the first supported claims, ``more`` are the other ones.
+    ``lead`` counts the supported claims, ``groups`` has the claims of each verdict that occurs, and ``recount``
+    tells which verdicts on times change as the paper counts.
     """
 
     total: int
     supported: int
     lead: str
-    more: tuple[Judged, ...]
-    others: tuple[Counted, ...]
+    groups: tuple[Counted, ...]
+    recount: str
     agreement: str
 
 
@@ -158,21 +164,56 @@ def find_citation(name: str) -> str:
 def summarise(study: Study) -> Summary:
     """Return the summary of the main reading of all claims."""
     judged = study.once(judge_claims)
-    by_verdict = [
-        Counted(verdict, words, tuple(j for j in judged if j.finding.verdict == verdict))
+    main = study.paper.main if study.paper else ()
+    groups = tuple(
+        count_claims(verdict, words, mine, main)
         for verdict, words in PHRASES.items()
-    ]
-    first, *others = by_verdict
-    total, good = len(judged), len(first.claims)
-    lead = f"{good} of {total} claim{'s' * (total != 1)} {'is' if good == 1 else 'are'} supported"
-    if first.claims:
-        texts = [j.claim.text for j in first.claims[:SPELT]]
-        lead += f": {'; '.join(texts)}"
+        if (mine := tuple(j for j in judged if j.finding.verdict == verdict))
+    )
+    total, good = len(judged), sum(j.finding.verdict == "supported" for j in judged)
+    lead = f"{good} of {total} claim{'s' * (total != 1)} {'is' if good == 1 else 'are'} supported."
     agreement = describe_agreement(study.once(distances, study.experiment.loss))
     if study.experiment.paper and not agreement:
         agreement = "No printed number of the paper stands next to ours."
-    left = tuple(one for one in others if one.claims)
-    return Summary(total, good, lead if total else "", first.claims[SPELT:], left, agreement)
+    return Summary(total, good, lead if total else "", groups, describe_recount(judged), agreement)
+
+
+def count_claims(
+    verdict: Verdict, words: str, claims: tuple[Judged, ...], main: Sequence[str]
+) -> Counted:
+    """Return the claims of one verdict; without a judgement none is spelled out."""
+    spelled = spell_out(claims, main) if verdict in SPELLED else []
+    rest: dict[str, list[Judged]] = {}
+    for one in claims:
+        if one not in spelled:
+            rest.setdefault(KIND_WORDS[one.claim.kind], []).append(one)
+    by_kind = tuple((kind, tuple(mine)) for kind, mine in rest.items())
+    return Counted(verdict, words, claims, tuple(spelled), by_kind)
+
+
+def spell_out(claims: Sequence[Judged], main: Sequence[str]) -> list[Judged]:
+    """Return the claims that a summary writes in words: the main ones, then short ones, first of other kinds."""
+    found = [one for one in claims if one.claim.id in main]
+    short = [one for one in claims if len(one.claim.text.split()) <= LONGEST]
+    for repeats in (False, True):
+        for one in short:
+            known = one in found or (
+                one.claim.kind in {f.claim.kind for f in found} and not repeats
+            )
+            if len(found) < SPELT and not known:
+                found.append(one)
+    return found
+
+
+def describe_recount(judged: Sequence[Judged]) -> str:
+    """Return how often claims on times hold as the paper counts, if their verdicts change; else nothing."""
+    found = [f"{j.finding.recount} ({j.claim.id})" for j in judged if j.finding.recount]
+    if not found:
+        return ""
+    return (
+        "As the paper counts seconds (without the trainings of the first method), more comparisons reach the "
+        f"claimed factors: {', '.join(found)}."
+    )
 
 
 def describe_ranks(study: Study) -> str:

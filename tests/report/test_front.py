@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from synthetic import experiment, full_experiment, full_records, study
 
+from kselect.core.claim import Claim, Kind
 from kselect.core.method import Setting
 from kselect.core.table import DASH
 from kselect.report.cells import cell_keys
 from kselect.report.claims.effects import Effect
+from kselect.report.claims.judge import Judged
+from kselect.report.claims.scope import Finding
 from kselect.report.front import (
     WIDTH,
     Entry,
@@ -23,7 +27,13 @@ from kselect.report.front import (
     scales,
     write_index,
 )
-from kselect.report.head import PHRASES
+from kselect.report.head import (
+    LONGEST,
+    SPELLED,
+    SPELT,
+    describe_recount,
+    spell_out,
+)
 from kselect.report.page import write_report
 from kselect.stats.distances import distances
 from kselect.stats.sources import Manifest, Published
@@ -147,9 +157,69 @@ def test_a_unit_has_one_scale_that_reaches_every_interval(entry: Entry) -> None:
 
 
 def test_the_summary_counts_every_claim_once(entry: Entry) -> None:
+    """Each verdict has its claims once: in words, or as a link below the words of its kind."""
     summary = entry.summary
-    assert summary.supported + sum(len(o.claims) for o in summary.others) == summary.total
-    assert summary.lead.startswith(f"{summary.supported} of {summary.total} claims ")
-    assert {o.verdict for o in summary.others} <= set(PHRASES)
-    spelt = summary.lead.partition(": ")[2].split("; ")
-    assert len([text for text in spelt if text]) + len(summary.more) == summary.supported
+    assert summary.lead == f"{summary.supported} of {summary.total} claims are supported."
+    assert sum(len(one.claims) for one in summary.groups) == summary.total
+    for one in summary.groups:
+        linked = [j.claim.id for _, mine in one.rest for j in mine]
+        found = [j.claim.id for j in one.spelled] + linked
+        assert sorted(found) == sorted(j.claim.id for j in one.claims)
+        assert len(one.spelled) == (min(SPELT, len(one.claims)) if one.verdict in SPELLED else 0)
+
+
+def claim(name: str, kind: Kind, text: str = "a claim of few words") -> Judged:
+    return Judged(Claim(name, kind, text), "", "", Finding("not supported"))
+
+
+def test_main_claims_then_other_kinds_are_spelled_out() -> None:
+    """A long text is spelled out only if its claim is a main one."""
+    long = " ".join(["word"] * (LONGEST + 1))
+    claims = (
+        claim("a", "lower"),
+        claim("b", "lower"),
+        claim("c", "same"),
+        claim("d", "near", long),
+    )
+    names = lambda main: [j.claim.id for j in spell_out(claims, main)]  # noqa: E731
+    assert names(()) == ["a", "c"]
+    assert names(("b",)) == ["b", "c"]
+    assert names(("d",)) == ["d", "a"]
+    assert names(("a", "b", "d")) == ["a", "b", "d"]
+    assert [j.claim.id for j in spell_out(claims[:2], ())] == ["a", "b"]
+
+
+def test_failed_claims_are_as_visible_as_supported_ones(tmp_path: Path, entry: Entry) -> None:
+    """The card and the page write the main claim in words with its verdict; the rest are links with a title."""
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    found = re.search(r'<ul class="verdicts">.*?</ul>', page, re.DOTALL)
+    assert found
+    for one in entry.summary.groups:
+        assert f"{len(one.claims)} {one.words}</span>: " in found[0]
+        for j in one.spelled:
+            assert f'#claim-{j.claim.id}">{j.claim.text}</a>' in found[0]
+        for kind, mine in one.rest:
+            title = (
+                f'#claim-{mine[0].claim.id}" title="{mine[0].claim.text}">{mine[0].claim.id}</a>'
+            )
+            assert f"{kind} (" in found[0]
+            assert title in found[0]
+    (main,) = [g for g in entry.summary.groups if any(j.claim.id == "6.1a" for j in g.spelled)]
+    assert main.spelled[0].claim.id == "6.1a"
+
+
+def test_the_summary_mentions_how_the_paper_counts() -> None:
+    quick = replace(claim("t", "cheaper"), finding=Finding("not supported", recount="13 of 17"))
+    assert describe_recount([claim("a", "lower")]) == ""
+    assert describe_recount([quick, claim("a", "lower")]).endswith("claimed factors: 13 of 17 (t).")
+
+
+def test_the_board_says_on_which_side_a_claim_holds(tmp_path: Path, entry: Entry) -> None:
+    """The limits of the scales are folded away."""
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    lead, _, folded = page.partition("<summary>The scales of the drawings</summary>")
+    assert "holds to the left of it" in lead
+    assert "square root" not in page
+    for scale in scales([entry]).values():
+        assert f"<li>{scale.unit}: {scale.ends}</li>" in folded
+        assert scale.ends not in lead
