@@ -26,6 +26,8 @@ from kselect.store.environment import cpu_name
 GUIDE = Path(kselect.__file__).parent / "guide" / "citing.md"
 # A summary spells out at most this many claims of each verdict, main claims first, and links to the others.
 SPELT = 2
+# It links to the single claims of at most this many other kinds per verdict.
+KINDS = 4
 # Claims of more words are not spelled out, unless they are main claims.
 LONGEST = 16
 SPELLED: tuple[Verdict, ...] = ("supported", "mixed", "not supported")
@@ -41,13 +43,17 @@ PHRASES: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class Counted:
-    """The claims with one verdict: its words, the claims that are spelled out, and the rest by kind."""
+    """The claims with one verdict: its words, the claims that are spelled out, and others by kind.
+
+    ``hidden`` is the number of claims of further kinds.
+    """
 
     verdict: Verdict
     words: str
     claims: tuple[Judged, ...]
     spelled: tuple[Judged, ...]
     rest: tuple[tuple[str, tuple[Judged, ...]], ...]
+    hidden: int
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,8 @@ def count_claims(
         if one not in spelled:
             rest.setdefault(KIND_WORDS[one.claim.kind], []).append(one)
     by_kind = tuple((kind, tuple(mine)) for kind, mine in rest.items())
-    return Counted(verdict, words, claims, tuple(spelled), by_kind)
+    hidden = sum(len(mine) for _, mine in by_kind[KINDS:])
+    return Counted(verdict, words, claims, tuple(spelled), by_kind[:KINDS], hidden)
 
 
 def spell_out(claims: Sequence[Judged], main: Sequence[str]) -> list[Judged]:

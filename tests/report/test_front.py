@@ -28,9 +28,11 @@ from kselect.report.front import (
     write_index,
 )
 from kselect.report.head import (
+    KINDS,
     LONGEST,
     SPELLED,
     SPELT,
+    count_claims,
     describe_recount,
     spell_out,
 )
@@ -187,6 +189,16 @@ def test_main_claims_then_other_kinds_are_spelled_out() -> None:
     assert names(("d",)) == ["d", "a"]
     assert names(("a", "b", "d")) == ["a", "b", "d"]
     assert [j.claim.id for j in spell_out(claims[:2], ())] == ["a", "b"]
+
+
+def test_a_summary_links_to_few_kinds() -> None:
+    """Claims without a judgement are not spelled out; further kinds are counted."""
+    kinds = ("near", "lower", "same", "exact", "robust", "robust", "higher")
+    found = tuple(claim(str(i), kind) for i, kind in enumerate(kinds))
+    one = count_claims("no numbers", "without numbers", found, ())
+    assert one.spelled == ()
+    assert [len(mine) for _, mine in one.rest] == [1] * KINDS
+    assert one.hidden == 3
 
 
 def test_failed_claims_are_as_visible_as_supported_ones(tmp_path: Path, entry: Entry) -> None:
