@@ -149,9 +149,9 @@ def describe_legible(study: Study) -> str:
     if not study.published:
         return f"No table of {experiment.name} is legible in our copy of the paper."
     printed = study.once(printed_cells, experiment.loss)
-    methods = {method for _, _, method in printed}  # the others are not in the paper's table
+    rows, methods = ({place[i] for place in printed} for i in (1, 2))  # of the paper's table
     cells = study.comparison(experiment.loss).cells.items()
-    places = [(s, *place) for s, found in cells for place in found if place[1] in methods]
+    places = [(s, row, m) for s, found in cells for row, m in found if row in rows and m in methods]
     known = sum(place in printed for place in places)
     if known == len(places):
         return ""

@@ -111,6 +111,20 @@ def test_a_row_per_published_number_with_a_link_to_its_cell(tmp_path: Path) -> N
     assert report.count(f'id="cell={key}"') == 1
 
 
+def test_how_many_printed_cells_are_legible() -> None:
+    """Methods and data sets that are not in the paper's table do not count."""
+    spec = full_experiment(datasets=("heart", "sonar", "australian"), splits=(0, 1), figures=())
+    settings = len(study(spec, full_records(spec)).comparison(spec.loss).cells)
+    places = [("heart", "5-CV"), ("heart", "10-CV"), ("sonar", "5-CV")]
+    printed = tuple(Published("1", d, m, Setting(value=0.001), 17.0, 2.0, "sd") for d, m in places)
+    some = make_entry(study(spec, full_records(spec), published=printed), "a/report.html")
+    assert some.printed.startswith(f"Of {spec.name}, 3 of {4 * settings} cells are legible")
+    none = make_entry(study(spec, full_records(spec)), "a/report.html")
+    assert none.printed.startswith(f"No table of {spec.name} is legible")
+    own = replace(spec, paper="", source=None, claims=())
+    assert not make_entry(study(own, full_records(own)), "a/report.html").printed
+
+
 def test_no_look_up_without_published_numbers(tmp_path: Path, entry: Entry) -> None:
     page = write_index([entry], tmp_path / "index.html").read_text()
     assert 'id="numbers"' not in page
