@@ -98,17 +98,16 @@ def packaged_experiments() -> Iterator[tuple[str, Experiment, str]]:
     """Yield the name of each experiment that comes with kselect, what it runs, and its measured time in words."""
     from kselect.config.load import load_config
     from kselect.report.sections import FIGURES
-    from kselect.store.committed import read_committed
+    from kselect.store.committed import read_times
 
     for name, path in experiments().items():
         experiment = load_config(path, FIGURES)
         try:
-            committed = read_committed(experiment)
+            seconds, cpus = read_times(experiment)
         except ConfigError:  # the quickstart has no committed results
             yield name, experiment, "no committed records"
             continue
-        measured = duration(sum(committed.seconds.values()))
-        yield name, experiment, f"took {measured} in one process ({', '.join(committed.cpus)})"
+        yield name, experiment, f"took {duration(seconds)} in one process ({', '.join(cpus)})"
 
 
 def duration(seconds: float) -> str:

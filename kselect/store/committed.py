@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from math import ceil
+from pathlib import Path
+from typing import Any
 
 from kselect.core.experiment import Experiment
 from kselect.core.job import Cell, fact_hashes, identities, own_cells
@@ -57,21 +59,8 @@ def read_committed(experiment: Experiment) -> Committed:
     Raise a StoreError if a file is damaged, and a ConfigError if the experiment has no committed results or if they
     belong to another config.
     """
-    folder = packaged("results") / experiment.name
-    if not folder.is_dir():
-        known = [name for name in experiments() if (packaged("results") / name).is_dir()]
-        hint = nearest(experiment.name, known)
-        raise ConfigError(f"{experiment.name}: no records of it come with kselect{hint}")
-    try:
-        content = {
-            name: read_packed(folder / name)
-            for name in ("records.csv", "seconds.csv", "manifest.json")
-        }
-    except OSError as error:
-        raise StoreError(f"{error.filename}: {error.strerror}") from None
-    manifest = parse_manifest(content["manifest.json"], folder / "manifest.json")
-    if not manifest:
-        raise StoreError(f"{folder / 'manifest.json'}: damaged")
+    folder = folder_of(experiment)
+    content, manifest = read_files(folder, "records.csv", "seconds.csv")
     if sha256_of(content["records.csv"]) != manifest["records_sha256"]:
         raise StoreError(
             f"{folder / 'records.csv'}: damaged: its SHA-256 is not the one in manifest.json"
@@ -87,13 +76,42 @@ def read_committed(experiment: Experiment) -> Committed:
         cells = of_data[name]
         if len(cells) > len(list(own_cells(now, cells))):
             raise ConfigError(f"{experiment.name}: {name}: {OTHER_CONFIG}")
+    seconds = read_job_seconds(content["seconds.csv"])
+    return Committed(tuple(records), files, seconds, cpus_of(manifest))
+
+
+def read_times(experiment: Experiment) -> tuple[float, tuple[str, ...]]:
+    """Return the seconds of all jobs in one process, and the processors, without reading the records."""
+    content, manifest = read_files(folder_of(experiment), "seconds.csv")
+    return sum(read_job_seconds(content["seconds.csv"]).values()), cpus_of(manifest)
+
+
+def folder_of(experiment: Experiment) -> Path:
+    """Return the folder of the committed results of an experiment; refuse one that has none."""
+    folder = packaged("results") / experiment.name
+    if not folder.is_dir():
+        known = [name for name in experiments() if (packaged("results") / name).is_dir()]
+        hint = nearest(experiment.name, known)
+        raise ConfigError(f"{experiment.name}: no records of it come with kselect{hint}")
+    return folder
+
+
+def read_files(folder: Path, *names: str) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Return the content of some files, and the manifest; refuse a folder with a damaged one."""
+    try:
+        content = {name: read_packed(folder / name) for name in (*names, "manifest.json")}
+    except OSError as error:
+        raise StoreError(f"{error.filename}: {error.strerror}") from None
+    manifest = parse_manifest(content["manifest.json"], folder / "manifest.json")
+    if not manifest:
+        raise StoreError(f"{folder / 'manifest.json'}: damaged")
+    return content, manifest
+
+
+def cpus_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the processors that computed the results."""
     machines = manifest["environments"].values()
-    return Committed(
-        tuple(records),
-        files,
-        read_job_seconds(content["seconds.csv"]),
-        tuple(dict.fromkeys(str(known.get("cpu") or "unknown") for known in machines)),
-    )
+    return tuple(dict.fromkeys(str(known.get("cpu") or "unknown") for known in machines))
 
 
 def read_job_seconds(content: bytes) -> dict[tuple[str, int], float]:
