@@ -50,6 +50,15 @@ def printed_cells(study: Study, loss: str) -> Mapping[Place, Distance]:
     return found
 
 
+def count_legible(study: Study, loss: str) -> tuple[int, int]:
+    """Return the number of legible cells of the paper's table, and of all its cells that are ours too."""
+    printed = study.once(printed_cells, loss)
+    rows, methods = ({place[i] for place in printed} for i in (1, 2))
+    cells = study.comparison(loss).cells.items()
+    places = [(s, d, m) for s, found in cells for d, m in found if d in rows and m in methods]
+    return sum(place in printed for place in places), len(places)
+
+
 def cell_files(study: Study, loss: str) -> Iterator[File]:
     """Yield the files of the data sets that have records; each calls ``kselect.cells`` with its cells."""
     comparison = study.comparison(loss)

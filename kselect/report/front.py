@@ -11,7 +11,7 @@ from pathlib import Path
 from kselect.core.claim import Paper
 from kselect.files import write_whole
 from kselect.packaged import experiments
-from kselect.report.cells import printed_cells
+from kselect.report.cells import count_legible
 from kselect.report.claims.effects import Effect
 from kselect.report.claims.judge import Judged, judge_claims, judge_others
 from kselect.report.claims.rules import KIND_WORDS, Verdict
@@ -148,14 +148,10 @@ def describe_legible(study: Study) -> str:
         return ""
     if not study.published:
         return f"No table of {experiment.name} is legible in our copy of the paper."
-    printed = study.once(printed_cells, experiment.loss)
-    rows, methods = ({place[i] for place in printed} for i in (1, 2))  # of the paper's table
-    cells = study.comparison(experiment.loss).cells.items()
-    places = [(s, row, m) for s, found in cells for row, m in found if row in rows and m in methods]
-    known = sum(place in printed for place in places)
-    if known == len(places):
+    known, cells = study.once(count_legible, experiment.loss)
+    if known == cells:
         return ""
-    return f"Of {experiment.name}, {known} of {len(places)} cells are legible in our copy of the paper."
+    return f"Of {experiment.name}, {known} of {cells} cells are legible in our copy of the paper."
 
 
 def board_rows(study: Study, href: str) -> list[BoardRow]:

@@ -138,20 +138,21 @@ def test_the_error_of_a_scorer_is_named_with_its_score() -> None:
 
 
 def test_the_caption_counts_the_printed_cells() -> None:
-    """It says how many numbers have a printed one below, unless all have or none has."""
+    """Of the paper's table, unless all or none are legible; a method that is not in it has no printed one."""
     cells = [(d, m) for d in ("heart", "sonar") for m in ("5-CV", "5-KS")]
     records = sample_records(dict.fromkeys(cells, (0.1, 0.2)))
     said = []
-    for count in (0, 1, 4):
+    for count in (0, 1, 3, 4):
         theirs = tuple(
             Published("1", d, m, Setting(value=0.001), 9.0, 2.0, "sd") for d, m in cells[:count]
         )
         found = study(experiment(), records, published=theirs)
         said.append(describe_printed(found, found.comparison("squared")))
-    none, one, every = said
+    none, one, three, every = said
     assert none == ""
     assert every == " Below a number: what the paper printed."
-    assert one.startswith(f"{every} 1 of 4 cells have one; ")
+    assert one == f"{every} A number without a second line is not in its table."
+    assert three.startswith(f"{every} 3 of 4 cells of its table are legible; ")
 
 
 def test_notes_on_methods_stand_below_the_table() -> None:

@@ -70,9 +70,6 @@ def show(study: Study) -> Iterator[File | Passage]:
         )
 
 
-# Numbers
-
-
 @dataclass(frozen=True)
 class KernelFamily:
     """Kernels of one metric, which stand side by side on the grid, with the position of the first."""
@@ -194,9 +191,6 @@ def choice_maps(study: Study, loss: str) -> tuple[ChoiceMap, ...]:
     return tuple(maps)
 
 
-# Words
-
-
 def sum_up(maps: Sequence[ChoiceMap], names: Mapping[str, str]) -> str:
     """Return the title: the share of the choices at an edge of the grid, and the method with most of them."""
     every = sum(one.total.total() for one in maps)
@@ -246,9 +240,6 @@ def describe_ends(values: Sequence[float]) -> str:
         return ""
     shown = [label.strip("$").replace("{", "").replace("}", "") for label in label_values(values)]
     return f"{shown[0]} to {shown[-1]} ({len(values)} values)" if values[1:] else shown[0]
-
-
-# Drawing
 
 
 @dataclass(frozen=True)

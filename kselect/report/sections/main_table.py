@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kselect.core.table import Column, Group, Mark, Measure, Table, Values, show_fixed
-from kselect.report.cells import cell_files, cell_keys, describe_runs, printed_cells
+from kselect.report.cells import (
+    cell_files,
+    cell_keys,
+    count_legible,
+    describe_runs,
+    printed_cells,
+)
 from kselect.report.claims.scope import find_methods
 from kselect.report.elements import Details, Element, File, Heading, Notes, Passage
 from kselect.report.sections import section
@@ -114,15 +120,16 @@ def method_notes(study: Study, comparison: Comparison) -> Iterator[str]:
 
 
 def describe_printed(study: Study, comparison: Comparison) -> str:
-    """Return what stands below a number, and how many cells have a legible printed one; nothing if none has."""
-    printed = study.once(printed_cells, comparison.loss)
-    places = [(s, *place) for s, cells in comparison.cells.items() for place in cells]
-    known = sum(place in printed for place in places)
+    """Return what stands below a number, and why others have nothing there; nothing if none has a printed one."""
+    known, cells = study.once(count_legible, comparison.loss)
     if not known:
         return ""
-    rest = "; a number without a second line has no legible printed value"
-    some = f" {known} of {len(places)} cells have one{rest}." if known < len(places) else ""
-    return f" Below a number: what the paper printed.{some}"
+    lead = " Below a number: what the paper printed."
+    if known < cells:
+        rest = "a number without a second line has no legible printed value"
+        return f"{lead} {known} of {cells} cells of its table are legible; {rest}."
+    absent = sum(map(len, comparison.cells.values())) > cells
+    return f"{lead}{' A number without a second line is not in its table.' * absent}"
 
 
 def main_table(study: Study, comparison: Comparison) -> Table:
