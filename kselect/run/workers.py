@@ -13,9 +13,9 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -132,11 +132,36 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[J
     source = replace(trial.source, path=trial.source.path.resolve())
     trial = replace(trial, source=source)
     plugins, parcel = tuple(LOADED.values()), pickle.dumps((experiment, trial))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with interrupts_later():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return executor.submit(run_parcel, plugins, parcel)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Handle a SIGINT or SIGTERM at the end of the block: loky waits for ever for workers that it has half started.
+
+    To block the signals is not enough, because Python runs its handler in this thread even if another thread, such
+    as one of OpenBLAS, receives the signal. A signal that is ignored stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda number, _: arrived.append(number))
     try:
-        return executor.submit(run_parcel, plugins, parcel)
+        yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if arrived:
+            signal.raise_signal(arrived[0])
 
 
 def worker_died(error: Exception) -> bool:
