@@ -13,9 +13,9 @@ import time
 import traceback
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from kselect.core.job import Job, Trial
 from kselect.errors import StoreError, without_folders
 from kselect.plugins import LOADED, load_all
 from kselect.registry import Plugin
+from kselect.run.signals import interrupts_later
 from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
@@ -138,30 +139,6 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[J
             return executor.submit(run_parcel, plugins, parcel)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def interrupts_later() -> Iterator[None]:
-    """Handle a SIGINT or SIGTERM at the end of the block: loky waits for ever for workers that it has half started.
-
-    To block the signals is not enough, because Python runs its handler in this thread even if another thread, such
-    as one of OpenBLAS, receives the signal. A signal that is ignored stays ignored.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in handlers:
-        signal.signal(number, lambda number, _: arrived.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if arrived:
-            signal.raise_signal(arrived[0])
 
 
 def worker_died(error: Exception) -> bool:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +116,9 @@ def test_a_peer_that_is_no_scheduler(tmp_path: Path, answer: bytes, said: str) -
 
 def answer_all(peer: socket.socket, answer: bytes) -> None:
     """Send the same bytes to everyone who connects, and keep the connections open."""
-    kept = []
-    with suppress(OSError):
+    with suppress(OSError), ExitStack() as kept:
         while True:
-            kept.append(peer.accept()[0])
-            kept[-1].sendall(answer)
+            kept.enter_context(peer.accept()[0]).sendall(answer)
 
 
 def test_the_message_about_a_dead_worker() -> None:

@@ -15,10 +15,10 @@ from kselect.core.method import Choice, Method
 from kselect.datasets.fetch import Places, resolve
 from kselect.errors import TrialError
 from kselect.report.sections import FIGURES
+from kselect.run.signals import at_most
 from kselect.store.timings import TimedMethod
 from kselect.timing.measure import (
     TimingSettings,
-    at_most,
     empty_cell,
     is_incomplete,
     measure_cell,
