@@ -8,6 +8,7 @@ assertions than to run most of them, and keeps the result for the other processe
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import subprocess
 import sys
@@ -81,6 +82,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Move the tests that use compiled loops to the end; keep the order of the others."""
     items.sort(key=uses_loops)
+
+
+def pytest_collection_finish() -> None:
+    """Take the collected tests and modules, which last, out of the garbage collector's way."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

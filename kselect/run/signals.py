@@ -26,13 +26,14 @@ def at_most(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, stop)
+    timer, before = signal.setitimer(signal.ITIMER_REAL, 0.0), signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
 
 
 @contextmanager
