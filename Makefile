@@ -62,7 +62,7 @@ reproduce-all: $(EXPERIMENTS:%=run-%)
 
 # The tests start kselect about a hundred times; compiling the package first saves doing so in each process. pytest
 # needs ten seconds per process to prepare the assertions, unless it may keep the result as bytecode.
-test: export PYTHONDONTWRITEBYTECODE =
+test test-lowest coverage: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal

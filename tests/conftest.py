@@ -52,7 +52,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if sys.dont_write_bytecode or not hasattr(config, "workerinput"):
         return
     folders = [config.rootpath / argument.partition("::")[0] for argument in config.args]
-    paths = sorted(path for folder in folders for path in folder.rglob("test_*.py"))
+    inside = [folder for folder in folders if folder.is_relative_to(config.rootpath)]
+    paths = sorted(path for folder in inside for path in folder.rglob("test_*.py"))
     number = int(config.workerinput["workerid"].removeprefix("gw"))
     first = len(paths) * number // config.workerinput["workercount"]
     for path in paths[first:] + paths[:first]:
