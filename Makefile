@@ -60,7 +60,9 @@ $(EXPERIMENTS:%=reproduce-%): reproduce-%: run-%
 reproduce-all: $(EXPERIMENTS:%=run-%)
 	$(BIN)/kselect report results/
 
-# The tests start kselect about a hundred times; compiling the package first saves doing so in each process.
+# The tests start kselect about a hundred times; compiling the package first saves doing so in each process. pytest
+# needs ten seconds per process to prepare the assertions, unless it may keep the result as bytecode.
+test test-lowest coverage: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal

@@ -1,15 +1,19 @@
 """Settings for all tests: one numerical thread, and reproducible hypothesis examples without a deadline.
 
-If several processes test, a separate one compiles the SVM's loops, and the tests that use them run last.
+If several processes test, a separate one compiles the SVM's loops, and the tests that use them run last. Each
+process begins its imports with another part of the test modules, because pytest takes longer to prepare their
+assertions than to run most of them, and keeps the result for the other processes.
 """
 
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import subprocess
 import sys
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +37,29 @@ settings.load_profile("kselect")
 SecondProcess.LEAST = 1000
 
 COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
-COMPILED = ("svm", "test_excluded_trial")
+COMPILED = ("svm", "test_excluded_trial", "test_stable_risk", "test_tuned_trial")
 SCRIPT = Path(__file__).with_name("compile_loops.py")
 
 
 def uses_loops(item: pytest.Item) -> bool:
     """Return whether a test may use the compiled loops."""
     return any(word in item.nodeid for word in COMPILED)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """In a process of pytest-xdist, import the test modules from another one on than the other processes."""
+    config = session.config
+    if sys.dont_write_bytecode or not hasattr(config, "workerinput"):
+        return
+    folders = [config.rootpath / argument.partition("::")[0] for argument in config.args]
+    inside = [folder for folder in folders if folder.is_relative_to(config.rootpath)]
+    paths = sorted(path for folder in inside for path in folder.rglob("test_*.py"))
+    number = int(config.workerinput["workerid"].removeprefix("gw"))
+    first = len(paths) * number // config.workerinput["workercount"]
+    for path in paths[first:] + paths[:first]:
+        name = ".".join(path.relative_to(config.rootpath).with_suffix("").parts)
+        with suppress(Exception, pytest.skip.Exception):  # collecting the module reports it
+            import_module(name)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -63,6 +83,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Move the tests that use compiled loops to the end; keep the order of the others."""
     items.sort(key=uses_loops)
+
+
+def pytest_collection_finish() -> None:
+    """Take the collected tests and modules, which last, out of the garbage collector's way."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

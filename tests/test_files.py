@@ -287,6 +287,7 @@ def test_two_writers(tmp_path: Path) -> None:
         content = path.read_text()
         assert len(content) == 50_000
         assert len(set(content)) == 1
+        time.sleep(0.0005)  # leave the core to the writers
     for writer in writers:
         writer.join()
         assert writer.exitcode == 0

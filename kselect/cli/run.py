@@ -247,9 +247,11 @@ def run_one(
     if how.dry_run:
         if plan.trials and not how.quiet:
             click.echo(f"timing samples, for at most {clock(PATIENCE)}", err=True)
-        seconds = estimate(experiment, plan, how.processes(len(plan.trials)))
-        about = clock(seconds) if seconds >= 1 else "a second"
-        click.echo(f"about {about} with {how.workers(len(plan.trials))}")
+        found = estimate(experiment, plan, how.processes(len(plan.trials)))
+        time = clock(found.seconds) if found.seconds >= 1 else "a second"
+        about = "at least" if found.unknown else "about"
+        unknown = f"; unknown: {', '.join(found.unknown)}" if found.unknown else ""
+        click.echo(f"{about} {time} with {how.workers(len(plan.trials))}{unknown}")
         return 0
     keep_paper(experiment.paper, config, store)
     arguments = typed_again(click.get_current_context(), NOT_IN_PARTS)

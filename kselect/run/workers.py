@@ -24,6 +24,7 @@ from kselect.core.job import Job, Trial
 from kselect.errors import StoreError, without_folders
 from kselect.plugins import LOADED, load_all
 from kselect.registry import Plugin
+from kselect.run.signals import interrupts_later
 from kselect.run.trial import failed_job, run_trial
 
 if TYPE_CHECKING:
@@ -132,11 +133,12 @@ def submit(executor: Executor, experiment: Experiment, trial: Trial) -> Future[J
     source = replace(trial.source, path=trial.source.path.resolve())
     trial = replace(trial, source=source)
     plugins, parcel = tuple(LOADED.values()), pickle.dumps((experiment, trial))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        return executor.submit(run_parcel, plugins, parcel)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with interrupts_later():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return executor.submit(run_parcel, plugins, parcel)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def worker_died(error: Exception) -> bool:

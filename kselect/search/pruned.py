@@ -292,6 +292,7 @@ def most_promising(kernels: Sequence[Kernel], points: Points) -> int:
     """
     taus = [kernel.tau for kernel in kernels if isinstance(kernel, Gaussian)]
     if len(taus) == len(kernels):
+        points.keep_only(kernels[0].metric)  # every kernel of the search uses these distances
         some = slice(None, None, -(-len(points.X) // SAMPLED))  # of all folds
         distances = points.distances.squared[some, some]
         median = float(np.median(distances[np.triu_indices(len(distances), 1)])) / 2.0

@@ -18,6 +18,7 @@ from kselect.selection.saved_model import SavedModel, known_values, predict
 
 Measures = tuple[tuple[str, float], ...]
 R2 = "R2"
+NO_TARGET = "no row has a target to compare the predictions with"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def evaluate(frame: Frame, predicted: Predicted, weights: Array | None = None) -
     counted = np.ones(frame.n) if weights is None else weights
     rows = np.array([i for i, one in enumerate(truth) if one and counted[i] > 0], dtype=np.intp)
     if not len(rows):
-        raise frame.place.error("no row has a target to compare the predictions with")
+        raise frame.place.error(f"{NO_TARGET}{frame.no_target}")
     known, own = [truth[i] for i in rows], counted[rows]
     if predicted.task == "regression":
         for i, text in zip(rows.tolist(), known, strict=True):
@@ -116,7 +117,7 @@ def evaluate_several(frame: Frame, predicted: Predicted, weights: Array | None) 
             own = Predicted(predicted.task, (), predicted.values[:, t], predicted.values[:, [t]])
             each.append((name, evaluate(replace(frame, targets=(fields,)), own, weights)))
     if not each:
-        raise frame.place.error("no row has a target to compare the predictions with")
+        raise frame.place.error(f"{NO_TARGET}{frame.no_target}")
     explained = [dict(one.measures).get(R2, np.nan) for _, one in each]
     mean = ((f"{R2}, mean over targets", float(np.mean(explained))),)
     rows = max(one.rows for _, one in each)

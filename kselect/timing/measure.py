@@ -6,10 +6,7 @@ A selection over a grid is measured whole, or within a budget on an evenly sprea
 from __future__ import annotations
 
 import math
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -22,6 +19,7 @@ from kselect.datasets.dataset import Source
 from kselect.errors import ConfigError, StoreError, TrialError
 from kselect.formats import TIMING
 from kselect.numerics.linalg import Array
+from kselect.run.signals import OutOfTime, at_most
 from kselect.search.grid import NUMERICAL, reason
 from kselect.store.jobs import Store
 from kselect.store.timings import (
@@ -213,29 +211,6 @@ def measure(run: Callable[[], tuple[Seconds, Array]], budget: float) -> tuple[Se
         if found.whole and found.cpu < shortest.cpu:
             shortest = found
     return replace(shortest, repeats=repeats), scores
-
-
-class OutOfTime(Exception):
-    """A search of the paper that takes longer than the budget."""
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime after so many wall seconds, in the main thread; others cannot be interrupted."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGALRM, stop)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def time_whole(run: Callable[[], Array]) -> tuple[Seconds, Array]:

@@ -278,6 +278,13 @@ def test_evaluate_prints_one_line_per_measure_and_weighs_rows() -> None:
     assert refused("evaluate", "model.npz", "bare.csv") == (
         "bare.csv: no row has a target to compare the predictions with"
     )
+    Path("case.csv").write_text("a,b,Y\n1,2,3\n")
+    hint = "; rename 'Y', which differs from 'y' in case only"
+    assert refused("evaluate", "model.npz", "case.csv") == (
+        f"case.csv: no row has a target to compare the predictions with{hint}"
+    )
+    note = f"note: predictions are not compared with the target{hint}"
+    assert note in run("predict", "model.npz", "case.csv").stderr.splitlines()
     assert "no column 'weight' for --weights" in refused(
         "evaluate", "model.npz", "test.csv", "--weights", "weight"
     )

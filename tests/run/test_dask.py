@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,10 @@ pytest.importorskip(
 )
 
 
+# Give up soon if no scheduler answers.
+SOON = "import kselect.run.workers as w; w.CONNECT_SECONDS, w.LISTEN_SECONDS = 1.0, 0.5"
+
+
 @pytest.mark.slow
 def test_a_job_that_kills_its_worker_each_time(tmp_path: Path) -> None:
     write_config(tmp_path)
@@ -74,7 +78,7 @@ def test_an_absent_scheduler_is_reported(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
         flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
-        run = kselect_in(tmp_path, *flags, "--scheduler", address)
+        run = kselect_in(tmp_path, *flags, "--scheduler", address, hook=SOON)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert line.startswith(f"error: --scheduler {address}: ")
@@ -102,11 +106,10 @@ def test_a_peer_that_is_no_scheduler(tmp_path: Path, answer: bytes, said: str) -
     """It accepts the connection, and stays silent or speaks HTTP: one line, within a limited time."""
     write_config(tmp_path)
     flags = ("run", "small.yaml", "-o", "out", "-q", "--backend", "dask")
-    hook = "import kselect.run.workers as w; w.CONNECT_SECONDS, w.LISTEN_SECONDS = 1.0, 0.5"
     with socket.create_server(("127.0.0.1", 0)) as peer:
         address = f"tcp://127.0.0.1:{peer.getsockname()[1]}"
         threading.Thread(target=answer_all, args=(peer, answer), daemon=True).start()
-        limit = "" if answer else hook
+        limit = "" if answer else SOON
         run = kselect_in(tmp_path, *flags, "--scheduler", address, hook=limit)
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
@@ -116,11 +119,9 @@ def test_a_peer_that_is_no_scheduler(tmp_path: Path, answer: bytes, said: str) -
 
 def answer_all(peer: socket.socket, answer: bytes) -> None:
     """Send the same bytes to everyone who connects, and keep the connections open."""
-    kept = []
-    with suppress(OSError):
+    with suppress(OSError), ExitStack() as kept:
         while True:
-            kept.append(peer.accept()[0])
-            kept[-1].sendall(answer)
+            kept.enter_context(peer.accept()[0]).sendall(answer)
 
 
 def test_the_message_about_a_dead_worker() -> None:
@@ -160,13 +161,14 @@ def test_a_scheduler_that_dies_is_one_line(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"  # a worker runs in another folder
     elsewhere.mkdir()
     worker = served(elsewhere, "worker", address, "--no-dashboard", "--no-nanny", "--nthreads", "1")
+    flags = ("run", "small.yaml", "-o", "out", "--backend", "dask", "--scheduler", address)
     try:
-        run = start(
-            tmp_path, "run", "small.yaml", "-o", "out", "--backend", "dask", "--scheduler", address
-        )
-        until(lambda: len(job_files(tmp_path / "out")) >= 2, "two jobs are there")
-        os.killpg(scheduler.pid, signal.SIGKILL)
-        _, err = run.communicate(timeout=SECONDS)
+        until(lambda: listening(port), "a scheduler")
+        until(lambda: workers(address) == 1, "a worker")
+        with start(tmp_path, *flags) as run:
+            until(lambda: len(job_files(tmp_path / "out")) >= 2, "two jobs are there")
+            os.killpg(scheduler.pid, signal.SIGKILL)
+            _, err = run.communicate(timeout=SECONDS)
     finally:
         for process in (scheduler, worker):
             with suppress(ProcessLookupError):

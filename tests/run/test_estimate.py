@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from math import log2
 from pathlib import Path
+from time import monotonic
 
 import pytest
+from experiments import kselect_in, write_config
 from synthetic import experiment, method
 
 from kselect.core.experiment import Experiment
@@ -18,7 +21,7 @@ from kselect.errors import DataError
 from kselect.kernels.gaussian import Gaussian
 from kselect.plan import Plan
 from kselect.run import estimate as module
-from kselect.run.estimate import ALLOWANCE, PATIENCE, estimate, growth
+from kselect.run.estimate import ALLOWANCE, PATIENCE, RunTime, estimate, growth
 
 KERNELS = tuple(Gaussian(2.0**p) for p in range(-12, 12))
 CV = method("5-CV", "k-CV", 5, loss="squared")
@@ -84,8 +87,8 @@ def test_the_estimate_is_the_time_of_the_jobs(clock: Clock, methods: tuple[Metho
     """Kernels, fixed grid points and searches are each scaled by their number."""
     spec = experiment(kernels=KERNELS, methods=methods, datasets=("heart", "sonar"))
     plan = planned(spec, "heart", "sonar")
-    assert estimate(spec, plan, 1) == pytest.approx(truth(clock, spec, plan), rel=0.01)
-    assert estimate(spec, plan, 2) == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
+    assert estimate(spec, plan, 1).seconds == pytest.approx(truth(clock, spec, plan), rel=0.01)
+    assert estimate(spec, plan, 2).seconds == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
 
 
 ROWS = 5734  # the rows of cpusmall's training part
@@ -98,7 +101,7 @@ def test_times_of_many_rows_are_extrapolated(clock: Clock, power: float, per_pai
     clock.power, clock.slow, clock.per_pair = power, 6.0 * 1000.0 ** (2 - power), 6.0 * per_pair
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
     plan = planned(spec, "cpusmall", splits=1)
-    found, spent = estimate(spec, plan, 1), clock.now
+    found, spent = estimate(spec, plan, 1).seconds, clock.now
     longest, largest = clock.longest, max(rows for rows, _ in clock.sizes)
     whole = truth(clock, spec, plan)
     assert found == pytest.approx(whole, rel=0.1 if per_pair else 0.01)
@@ -121,7 +124,11 @@ def test_affordable_samples_are_not_extrapolated(clock: Clock, power: float) -> 
     clock.power, clock.slow = power, 1.8 * ROWS ** (2 - power)
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("cpusmall",), train=0.7)
     plan = planned(spec, "cpusmall", splits=1)
-    found, (_, first, *_, last), longest = estimate(spec, plan, 1), clock.sizes, clock.longest
+    found, (_, first, *_, last), longest = (
+        estimate(spec, plan, 1).seconds,
+        clock.sizes,
+        clock.longest,
+    )
     assert found == pytest.approx(truth(clock, spec, plan), rel=0.01)
     assert first == (359, 12)
     assert last in {(ROWS, 2), (ROWS, 3)}
@@ -141,16 +148,16 @@ def test_no_less_than_the_longest_job(clock: Clock) -> None:
     """More workers than jobs do not reduce the estimate."""
     spec = experiment(kernels=KERNELS, methods=(CV, MOVED), datasets=("heart",))
     plan = planned(spec, "heart", splits=2)
-    assert estimate(spec, plan, 8) == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
+    assert estimate(spec, plan, 8).seconds == pytest.approx(truth(clock, spec, plan) / 2, rel=0.01)
 
 
 def test_patience(clock: Clock) -> None:
     """After PATIENCE the remaining jobs are estimated from the timed ones; the most expensive are timed first."""
-    clock.slow = PATIENCE / (PER_KERNEL * 189**2)
+    clock.slow = PATIENCE / (2 * PER_KERNEL * 189**2)
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("sonar", "heart"))
-    found = estimate(spec, planned(spec, "sonar", "heart", splits=1), 1)
+    found = estimate(spec, planned(spec, "sonar", "heart", splits=1), 1).seconds
     assert clock.seen[1:] == ["heart"]
-    heart = estimate(spec, planned(spec, "heart", splits=1), 1)
+    heart = estimate(spec, planned(spec, "heart", splits=1), 1).seconds
     assert found == pytest.approx(heart * (1 + (146 / 189) ** 3), rel=0.01)
 
 
@@ -162,5 +169,46 @@ def test_data_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(module, "run_trial", fail)
     spec = experiment(kernels=KERNELS, methods=(CV,), datasets=("heart",))
-    assert estimate(spec, planned(spec, "heart"), 1) == 0.0
-    assert estimate(spec, planned(spec), 1) == 0.0
+    assert estimate(spec, planned(spec, "heart"), 1) == RunTime(0.0)
+    assert estimate(spec, planned(spec), 1) == RunTime(0.0)
+
+
+SLOW_SEARCH = """
+import time
+import kselect.run.estimate as module
+module.PATIENCE, module.SEARCH_SECONDS = {patience}, 0.3
+def run_trial(experiment, trial):
+    if trial.dataset in {slow}:
+        time.sleep(200)
+module.run_trial = run_trial
+"""
+SEARCHES = """\
+name: searches
+learner: lssvm
+splits: 2
+lam: {fixed: [0.1]}
+criteria: [{ELOO: {search: {quasi-newton: {steps: 2}}, kernel: ard}}]
+datasets: [heart, sonar, liver-disorders]
+"""
+
+
+@pytest.mark.parametrize(
+    ("slow", "patience", "unknown"),
+    [
+        (["sonar"], 20.0, "; unknown: sonar"),
+        (["heart", "sonar", "liver-disorders"], 0.5, "; unknown: liver-disorders, heart, sonar"),
+        (["nothing"], 20.0, ""),
+    ],
+)
+def test_slow_searches_are_stopped(
+    tmp_path: Path, slow: list[str], patience: float, unknown: str
+) -> None:
+    """A search that would take minutes makes the estimate a lower bound, which names the data sets."""
+    write_config(tmp_path, SEARCHES)
+    hook = SLOW_SEARCH.format(slow=slow, patience=patience)
+    started = monotonic()
+    run = kselect_in(tmp_path, "run", "small.yaml", "--dry-run", hook=hook)
+    assert monotonic() - started < 100
+    assert run.returncode == 0, run.stderr
+    bound = "at least" if unknown else "about"
+    assert re.fullmatch(rf"{bound} (a second|\d+:\d\d) with -j 1{unknown}\n", run.stdout)

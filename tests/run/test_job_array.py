@@ -32,6 +32,7 @@ HELD = """
 import pathlib, time
 import kselect.run.job_array
 import kselect.run.workers as workers
+kselect.run.job_array.POLL_SECONDS = 0.1
 run_trial = workers.run_trial
 def held(experiment, trial):
     until = time.monotonic() + 200
@@ -42,6 +43,7 @@ def held(experiment, trial):
     return run_trial(experiment, trial)
 workers.run_trial = held
 """
+SOON = "import kselect.run.job_array\nkselect.run.job_array.POLL_SECONDS = 0.1\n"
 LOCAL = "kselect.run.job_array.CLUSTER = 'local'\n"
 FIRST = {("heart", 0), ("heart", 2), ("liver-disorders", 0), ("liver-disorders", 2)}
 RUN = ("run", "small.yaml", "-o", "out", "--backend", "slurm", "--shards", "2")
@@ -88,8 +90,7 @@ def test_a_part_that_is_killed(tmp_path: Path, expected: bytes) -> None:
     assert f"error: 1 jobs are not stored; logs: {Path('out/array')}; run the same" in err
     assert len(records(out).splitlines()) == len(expected.splitlines()) - 4
     finished = stamps(out)
-    hook = "import kselect.run.job_array\n" + LOCAL
-    again = kselect_in(tmp_path, *RUN, hook=hook)
+    again = kselect_in(tmp_path, *RUN, hook=SOON + LOCAL)
     assert again.returncode == 0, again.stderr
     assert "submitted 1 array job, at most 16 at a time" in again.stderr
     assert "1/1 jobs" in again.stderr
@@ -121,7 +122,7 @@ def test_queued_again_while_nobody_waits(tmp_path: Path, expected: bytes) -> Non
         os.kill(pid, signal.SIGUSR2)
     until(lambda: state(commands, "100_0")[0] != "RUNNING" or not command_of(task), "the end")
     (tmp_path / "go").touch()
-    again = kselect_in(tmp_path, *flags, env=path)
+    again = kselect_in(tmp_path, *flags, hook=SOON, env=path)
     assert again.returncode == 0, again.stderr
     assert "of an earlier call (Slurm job 100)" in again.stderr
     assert [p.name for p in commands.glob("state/*.sh")] == ["100.sh"]

@@ -15,7 +15,7 @@ from problems import best_in, numbered, rows, side_of
 
 from kselect.core.method import SELECTED, Method
 from kselect.errors import DataError
-from kselect.kernels import Kernel, Points
+from kselect.kernels import Kernel, Points, base
 from kselect.kernels.gaussian import Gaussian
 from kselect.kernels.laplacian import Laplacian
 from kselect.kernels.weighted import Weighted
@@ -40,6 +40,7 @@ from kselect.search.pruned import (
     order_of,
     search_pruned,
     select_exactly,
+    select_minimum,
 )
 from kselect.search.pruned_gradients import is_semidefinite
 from kselect.search.pruned_grid import FoldedGrid
@@ -287,6 +288,20 @@ def test_at_most_three_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         tracemalloc.stop()
     assert 2.0 < most / (8 * 700**2) < 3.2
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_distances_of_one_metric_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The distances that give the most promising width serve every kernel."""
+    seen = []
+    compute = base.squared_distances
+    monkeypatch.setattr(
+        base, "squared_distances", lambda *XZ: [seen.append(len(XZ)), compute(*XZ)][1]
+    )
+    X, y = rows(60)
+    one = side_of(KERNELS["gaussian"], X, y, LAMS)
+    select_minimum(one, one.partition(5))
+    assert len(seen) == 1
 
 
 def test_memory_that_is_needed() -> None:

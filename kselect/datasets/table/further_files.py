@@ -81,8 +81,9 @@ def frame_of(raw: RawTable, schema: Schema) -> Frame:
         labels = () if raw.labels is None else (raw.labels,)
         return Frame(schema, data, labels, raw.place, raw.sha256, ())
     targets, why = optional_targets(raw, schema)
-    frame = Frame(schema, data, targets, raw.place, raw.sha256, raw.decisions)
-    return frame.with_decisions([*gaps_of(frame), *why])
+    frame = Frame(schema, data, targets, raw.place, raw.sha256, raw.decisions, no_target=why)
+    text = f"predictions are not compared with the target{why}"
+    return frame.with_decisions([*gaps_of(frame), *([ReadingDecision(None, text)] if why else [])])
 
 
 def read_data(raw: RawTable, schema: Schema) -> tuple[Array | Texts, ...]:
@@ -153,25 +154,20 @@ def read_known(raw: RawTable, spec: ColumnSpec, i: int, commas: Commas) -> Array
         ) from None
 
 
-def optional_targets(
-    raw: RawTable, schema: Schema
-) -> tuple[tuple[Fields, ...], list[ReadingDecision]]:
-    """Return the targets if the file has readable ones, since a prediction does not need them."""
+def optional_targets(raw: RawTable, schema: Schema) -> tuple[tuple[Fields, ...], str]:
+    """Return the targets if the file has readable ones, since a prediction does not need them; else the cause."""
     if not schema.named and len(raw.names) < schema.width:
-        return (), []
+        return (), ""
     found: list[Fields | None] = []
     for name in schema.targets:
         try:
             found.append(known_target(raw, name, schema.named))
         except DataError as error:
-            text = f"predictions are not compared with the target: {error}"
-            return (), [ReadingDecision(None, text)]
+            return (), f": {error}"
     if all(fields is None for fields in found):
-        alike = other_case(schema.targets, raw, schema) if schema.named else ""
-        text = f"predictions are not compared with the target{alike}"
-        return (), [ReadingDecision(None, text)] if alike else []
+        return (), other_case(schema.targets, raw, schema) if schema.named else ""
     unknown = [""] * len(raw.columns[0])
-    return tuple(unknown if fields is None else fields for fields in found), []
+    return tuple(unknown if fields is None else fields for fields in found), ""
 
 
 def known_target(raw: RawTable, name: str, named: bool) -> Fields | None:

@@ -184,7 +184,8 @@ class Schema:
 class Frame:
     """Features column by column, with NaN or the empty text for missing values, and the targets in any form.
 
-    ``targets`` is empty if the file has none.
+    ``targets`` is empty if the file has none that can be read, and ``no_target`` is then what is known of the
+    cause, in the words that end a message: ``; rename 'Price', ...``.
     """
 
     schema: Schema
@@ -194,6 +195,7 @@ class Frame:
     sha256: str
     decisions: tuple[ReadingDecision, ...]
     roles: RowRoles = RowRoles()
+    no_target: str = ""
 
     @property
     def columns(self) -> tuple[ColumnSpec, ...]:

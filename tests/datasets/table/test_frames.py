@@ -1204,6 +1204,7 @@ def test_a_target_in_another_case_is_named(
     found = read_like(write(tmp_path, text, "b.csv"), schema)
     note = f"predictions are not compared with the target; rename {named} in case only"
     assert [d.text for d in found.decisions] == ([note] if named else [])
+    assert found.no_target == (f"; rename {named} in case only" if named else "")
 
 
 @pytest.mark.parametrize("goal", [1, 2, 3])
