@@ -32,6 +32,7 @@ from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKin
 from kselect.core.method import TABLE, show
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
+from kselect.grids import parse_number
 from kselect.registry import Plugin
 
 Kinds = Mapping[str, FigureKind]
@@ -338,10 +339,9 @@ def describe_criteria(changed: Any, usual: Any) -> Iterator[str]:
     mine, main = (dict(map(labelled, given or ())) for given in (changed, usual))
     others: dict[str, list[str]] = {}
     for label in (label for label in mine if label in main):
-        keys = (key for key in mine[label] if mine[label][key] != main[label].get(key))
-        other = in_words({key: mine[label][key] for key in keys})
-        dropped = " and ".join(key for key in main[label] if key not in mine[label])
-        words = ", ".join(filter(None, (other, f"without {dropped}" if dropped else "")))
+        # The config may be one with every default, of which a variant names a few.
+        keys = (k for k, v in mine[label].items() if not is_same(v, main[label].get(k)))
+        words = in_words({key: mine[label][key] for key in keys})
         others.setdefault(words, []).append(label)
     yield from (f"{' and '.join(labels)} {words}" for words, labels in others.items() if words)
     added = [in_words({k: v}) if v else k for k, v in mine.items() if k not in main]
@@ -350,6 +350,17 @@ def describe_criteria(changed: Any, usual: Any) -> Iterator[str]:
     left = [label for label in main if label not in mine]
     if left:
         yield f"without {', '.join(left)}"
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two values of a config are equal; 2^-5 is 0.03125."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(v, other[k]) for k, v in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    with suppress(ConfigError):
+        return one == other or parse_number(one) == parse_number(other)
+    return False
 
 
 def labelled(written: Any) -> tuple[str, Mapping[str, Any]]:

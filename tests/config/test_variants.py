@@ -76,6 +76,8 @@ def test_criteria_are_compared_with_those_of_the_config() -> None:
     less, same = load_config(MY).variants
     assert less.changes == "5-KS and 10-KS eta 4; with BR; without EP; 3 splits"
     assert same.changes == "without 5-KS, EP"
+    write("power: {criteria: [5-CV, {5-KS: {eta: 2^1}}, 10-KS, EP]}")
+    assert load_config(MY).variants[0].changes == ""
 
 
 def test_many_data_sets_are_counted() -> None:
