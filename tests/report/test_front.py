@@ -115,6 +115,18 @@ def test_a_row_per_published_number_with_a_link_to_its_cell(tmp_path: Path) -> N
     assert report.count(f'id="cell={key}"') == 1
 
 
+def test_no_published_number_is_rounded() -> None:
+    """All error rates have the decimals of the most exact one."""
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    setting = Setting(value=0.001)
+    printed = tuple(
+        Published("1", "heart", method, setting, mean, 0.5, "se")
+        for method, mean in (("5-CV", 26.753), ("BR", 27.0))
+    )
+    entry = make_entry(study(spec, full_records(spec), published=printed), "a/report.html")
+    assert [n.published for n in entry.numbers] == ["26.753 ± 0.500 (se)", "27.000 ± 0.500 (se)"]
+
+
 def test_how_many_printed_cells_are_legible() -> None:
     """Methods and data sets that are not in the paper's table do not count."""
     spec = full_experiment(datasets=("heart", "sonar", "australian"), splits=(0, 1), figures=())

@@ -173,10 +173,22 @@ def digits_of(study: Study, d: Distance, loss: str) -> str:
 
 def show_printed(study: Study, printed: Published) -> str:
     """Return a published number with its spread, ``10.60 ± 0.05 (se)`` if that is a standard error."""
-    percentage = study.comparison(study.experiment.loss).units.get(printed.dataset, "%") == "%"
-    form = ".2f" if percentage else "g"
+    percentage = is_percentage(study, printed)
+    form = f".{study.once(printed_decimals)}f" if percentage else "g"
     error = " (se)" if printed.kind == "se" else ""
     return f"{printed.mean:{form}} ± {printed.spread:{form}}{error}"
+
+
+def is_percentage(study: Study, printed: Published) -> bool:
+    """Return whether a published number is an error rate in %, and no squared error."""
+    return study.comparison(study.experiment.loss).units.get(printed.dataset, "%") == "%"
+
+
+def printed_decimals(study: Study) -> int:
+    """Return the decimals with which a paper prints error rates, at least two; none of its numbers is rounded."""
+    rates = (row for row in study.published if is_percentage(study, row))
+    texts = (f"{value:.10g}" for row in rates for value in (row.mean, row.spread))
+    return max([2, *(len(text.partition(".")[2]) for text in texts)])
 
 
 def show_ours(study: Study, d: Distance, loss: str) -> str:
