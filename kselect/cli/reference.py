@@ -98,6 +98,7 @@ def packaged_experiments() -> Iterator[tuple[str, Experiment, str]]:
     """Yield the name of each experiment that comes with kselect, what it runs, and its measured time in words."""
     from kselect.config.load import load_config
     from kselect.report.sections import FIGURES
+    from kselect.report.words import duration
     from kselect.store.committed import read_times
 
     for name, path in experiments().items():
@@ -108,14 +109,6 @@ def packaged_experiments() -> Iterator[tuple[str, Experiment, str]]:
             yield name, experiment, "no committed records"
             continue
         yield name, experiment, f"took {duration(seconds)} in one process ({', '.join(cpus)})"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as ``5 s``, ``6 min`` or ``1 h 27 min``."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def describe_datasets(experiment: Experiment) -> str:

@@ -35,6 +35,7 @@ from kselect.report.unchanged import (
 from kselect.run.progress import is_terminal
 from kselect.stats.sources import read_facts, read_published, read_seconds
 from kselect.stats.study import Study
+from kselect.store.committed import read_job_seconds
 from kselect.store.gather import (
     begins_with,
     check_foreign,
@@ -285,4 +286,11 @@ def read_study(folder: Path) -> Study:
         variants,
         tuple(read_all(experiment, Store(folder))),
         read_seconds(printed),
+        read_job_times(folder),
     )
+
+
+def read_job_times(folder: Path) -> float:
+    """Return the seconds of all jobs of a folder in one process; 0 if they are not known."""
+    path = folder / GATHERED[1]
+    return sum(read_job_seconds(path.read_bytes()).values()) if path.is_file() else 0.0

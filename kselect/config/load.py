@@ -9,7 +9,7 @@ the criteria of that name. The results of a variant are in ``variants/<name>``; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -32,6 +32,7 @@ from kselect.core.experiment import Experiment, Figure, FigureContext, FigureKin
 from kselect.core.method import TABLE, show
 from kselect.criteria import Criterion
 from kselect.errors import ConfigError, nearest
+from kselect.grids import parse_number
 from kselect.registry import Plugin
 
 Kinds = Mapping[str, FigureKind]
@@ -217,7 +218,7 @@ def build(
         variants=tuple(
             Variant(
                 name,
-                describe_changes(keys),
+                describe_changes(keys, document.data.get("criteria")),
                 not set(keys) <= {*ADDING, TITLE},
                 keys.get(TITLE, ""),
             )
@@ -316,17 +317,57 @@ def set_params(document: Document, where: Location, given: Any) -> None:
             document.lines |= {(*here, name): document.lines[*where, key] for name in values}
 
 
-def describe_changes(keys: Mapping[str, Any]) -> str:
-    """Return in words what the keys of a variant change."""
+def describe_changes(keys: Mapping[str, Any], criteria: Any = None) -> str:
+    """Return in words what the keys of a variant change; of its criteria, how they differ from the config's."""
     found = []
     for key, value in keys.items():
         if key == "estimators":
             found.append(f"{key} {' '.join(value)}")
+        elif key == "criteria":
+            found += describe_criteria(value, criteria)
         elif key == "datasets" and len(value) > MOST_NAMED:
             found.append(f"{len(value)} data sets")
+        elif key == "splits" and isinstance(value, int):
+            found.append(f"{value} split{'s' * (value != 1)}")
         elif key not in ("claims", TITLE):
             found.append(in_words(value if isinstance(value, dict) else {key: value}))
-    return ", ".join(found)
+    return "; ".join(found)
+
+
+def describe_criteria(changed: Any, usual: Any) -> Iterator[str]:
+    """Yield ``5-CV and 10-CV order 2`` for criteria with the same changes, then what is added or left out."""
+    mine, main = (dict(map(labelled, given or ())) for given in (changed, usual))
+    others: dict[str, list[str]] = {}
+    for label in (label for label in mine if label in main):
+        # The config may be one with every default, of which a variant names a few.
+        keys = (k for k, v in mine[label].items() if not is_same(v, main[label].get(k)))
+        words = in_words({key: mine[label][key] for key in keys})
+        others.setdefault(words, []).append(label)
+    yield from (f"{' and '.join(labels)} {words}" for words, labels in others.items() if words)
+    added = [in_words({k: v}) if v else k for k, v in mine.items() if k not in main]
+    if added:
+        yield f"with {', '.join(added)}"
+    left = [label for label in main if label not in mine]
+    if left:
+        yield f"without {', '.join(left)}"
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two values of a config are equal; 2^-5 is 0.03125."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(v, other[k]) for k, v in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    with suppress(ConfigError):
+        return one == other or parse_number(one) == parse_number(other)
+    return False
+
+
+def labelled(written: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return the label of a criterion in a config, and its parameters."""
+    name, own = only_item(written) if isinstance(written, dict) else (str(written), None)
+    params = dict(own) if isinstance(own, dict) else {}
+    return str(params.pop("label", name)), params
 
 
 def in_words(value: Any) -> str:

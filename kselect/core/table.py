@@ -30,11 +30,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Mark = Literal["best", "close", ""]
-# "prose" lets a text break its lines. On the page, "verdict" colours the words of a verdict, and "code" shows a
-# name that commands need.
-Align = Literal["left", "right", "prose", "verdict", "measure", "code"]
+# "prose" lets a text break its lines. On the page, "verdict" colours the words of a verdict, "amount" shows an
+# effect with its interval, and "code" shows a name that commands need.
+Align = Literal["left", "right", "prose", "verdict", "measure", "amount", "code"]
 DASH = "–"  # noqa: RUF001
 LARGEST_FIXED = 1e5
+TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)

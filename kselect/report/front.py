@@ -17,13 +17,14 @@ from kselect.report.claims.judge import Judged, judge_claims, judge_others
 from kselect.report.claims.rules import KIND_WORDS, Verdict
 from kselect.report.claims.scope import find_datasets, find_methods
 from kselect.report.glossary import explain, join_terms
-from kselect.report.head import PHRASES, Summary, show_address, show_venue, summarise
+from kselect.report.head import INSTALL, PHRASES, Summary, show_address, show_venue, summarise
 from kselect.report.lookup import PrintedNumber, printed_numbers
-from kselect.report.template import Links, render
-from kselect.report.words import DAGGER, describe_coverage, describe_fewer_splits
+from kselect.report.sections.published import WORDS
+from kselect.report.template import Links, render, typeset
+from kselect.report.words import DAGGER, describe_coverage, describe_fewer_splits, duration
+from kselect.stats.distances import count_agreements, distances
 from kselect.stats.study import Study
 
-THUMBNAIL = "figures/published-and-ours-narrow.svg"
 # The units in which 1 means no difference.
 RATIOS = ("times as fast", "times the seconds")
 WIDTH, HEIGHT, INSET = 160, 18, 6
@@ -59,11 +60,12 @@ class Entry:
     summary: Summary
     rows: tuple[BoardRow, ...]
     seconds: tuple[str, ...] = ()
+    took: str = ""
     missing: tuple[str, ...] = ()
     reconstructed: tuple[str, ...] = ()
     where: str = ""
     address: str = ""
-    thumbnail: str = ""
+    agreements: tuple[tuple[str, int], ...] = ()
     numbers: tuple[PrintedNumber, ...] = ()
     printed: str = ""
     terms: tuple[tuple[str, str], ...] = ()
@@ -130,15 +132,49 @@ def make_entry(study: Study, href: str, seconds: Sequence[str] = ()) -> Entry:
         study.once(summarise),
         tuple(board_rows(study, href)),
         tuple(seconds),
+        duration(study.seconds) if study.seconds else "",
         tuple(missing(study)),
         tuple(study.reconstructed),
         show_venue(paper) if paper else "",
         show_address(paper) if paper else "",
-        str(Path(href).parent / THUMBNAIL) if study.published else "",
+        count_apart(study),
         tuple(printed_numbers(study, href)),
         describe_legible(study),
         tuple(explain([experiment])),
     )
+
+
+def count_apart(study: Study) -> tuple[tuple[str, int], ...]:
+    """Return how many published cells lie within 2 standard errors of ours, 2 to 4 away, and so on."""
+    found = study.once(distances, study.experiment.loss)
+    verdicts = count_agreements(found)[-1].verdicts if found else {}
+    return tuple((verdict, count) for verdict, count in verdicts.items() if count)
+
+
+def make_bar(counts: Sequence[tuple[str, int]]) -> list[tuple[str, float, float]]:
+    """Return the parts of a bar that shows counts: the name, the start and the width of each, in % of the bar."""
+    total, start, found = sum(count for _, count in counts), 0.0, []
+    for name, count in counts:
+        width = 100 * count / total
+        found.append((name, round(start, 2), round(width, 2)))
+        start += width
+    return found
+
+
+def describe_claims(entries: Sequence[Entry]) -> str:
+    """Return how many claims the page judges, and whose they are."""
+    papers = [entry for entry in entries if entry.paper and entry.rows]
+    total = sum(len(entry.rows) for entry in entries)
+    theirs = sum(len(entry.rows) for entry in papers)
+    source = f"{len(papers)} paper{'s' * (len(papers) != 1)}"
+    claims = (
+        f"{total} claim{'s' * (total != 1)} about how to select a kernel and its regularisation"
+    )
+    if theirs == total:
+        return f"This page judges {claims}, from {source}"
+    if not theirs:
+        return f"This page judges {claims}, all of them our own"
+    return f"This page judges {claims}: {theirs} from {source}, and {total - theirs} of our own"
 
 
 def describe_legible(study: Study) -> str:
@@ -231,18 +267,22 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         own=[entry for entry in entries if not entry.paper],
         rows=[row for entry in entries for row in entry.rows],
         numbers=[number for entry in entries for number in entry.numbers],
-        judging=[entry for entry in entries if entry.rows],
+        claims=describe_claims(entries),
         counts=count_verdicts(entries),
+        bar_of=make_bar,
+        install=INSTALL,
+        words=WORDS,
         commands="\n".join(
             f"kselect run {e.name} && kselect report {e.name}"
             for e in entries
             if e.name in experiments()
         ),
+        took=[(e.name, e.took) for e in entries if e.took and e.name in experiments()],
         scales=list(drawn.values()),
         whisker=lambda e: drawn[family(e)].draw(e) if family(e) in drawn else None,
         terms=join_terms(entry.terms for entry in entries),
         dagger=DAGGER,
         links=Links(path.parent),
     )
-    write_whole(path, text)
+    write_whole(path, typeset(text))
     return path

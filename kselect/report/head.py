@@ -17,13 +17,14 @@ from kselect.core.claim import Paper
 from kselect.report.claims.judge import Judged, judge_claims
 from kselect.report.claims.rules import KIND_WORDS, Verdict
 from kselect.report.glossary import explain
-from kselect.report.words import show_p
+from kselect.report.words import describe_run, show_p
 from kselect.stats.distances import Distance, count_agreements, distances
 from kselect.stats.samples import LEVEL
 from kselect.stats.study import Study
 from kselect.store.environment import cpu_name
 
 GUIDE = Path(kselect.__file__).parent / "guide" / "citing.md"
+INSTALL = "Install kselect first: in a copy of its source, make install or pip install -e ."
 # A summary spells out at most this many claims of each verdict, main claims first, and links to the others.
 SPELT = 2
 # It links to the single claims of at most this many other kinds per verdict.
@@ -114,8 +115,7 @@ def make_head(study: Study) -> Head:
             "Run it again",
             "commands",
             commands,
-            "Type these commands in the folder of this page. The data come from the network, or with --mirror DIR "
-            "from a copy.",
+            how_to_run(study),
         )
     ]
     citation = find_citation(paper.name) if paper else ""
@@ -131,6 +131,20 @@ def make_head(study: Study) -> Head:
         where=show_venue(paper) if paper else "",
         address=show_address(paper) if paper else "",
         terms=tuple(explain([study.experiment])),
+    )
+
+
+def how_to_run(study: Study) -> str:
+    """Return where to type the commands that compute a page again, what they need, and how long they take."""
+    took = describe_run(study.seconds, (machine.cpu for machine in study.facts.machines))
+    time = (
+        f" The jobs behind this page took {took}; -j N shares them among N processes."
+        if took
+        else ""
+    )
+    return (
+        f"{INSTALL} Then type these commands in the folder of this page.{time} The data come from the network, or "
+        "with --mirror DIR from a copy."
     )
 
 

@@ -47,7 +47,7 @@ def printed_numbers(study: Study, page: str) -> Iterator[PrintedNumber]:
             experiment.name,
             d.published.table,
             title_setting(d.setting) or f"{LAM} selected",
-            show_printed(d.published),
+            show_printed(study, d.published),
             show_ours(study, d, experiment.loss),
             show_apart(d.errors) or DASH,
             d.verdict,

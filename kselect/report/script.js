@@ -28,13 +28,18 @@
     const wanted = spans[table.dataset.show] || ".ours";
     return cell.querySelector(wanted) || (cell.querySelector(".ours") ? null : cell);
   };
+  // 7.8 × 10⁴ as 7.8e4, and 2⁻³ as 0.125.
+  const RAISED = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
+  const lowered = (power) => [...power].map((digit) => digit === "\u207b" ? "-" : RAISED.indexOf(digit)).join("");
+  const written = (text) => text.replace(/\s\u00d7\s10([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/g, (_, power) => `e${lowered(power)}`)
+    .replace(/(\d+(?:\.\d+)?)([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/g, (_, base, power) => base ** lowered(power));
   const key = (row, column, table) => {
     const cell = row.cells[column];
     if (!cell) return "";
     if (cell.dataset.sort) return Number(cell.dataset.sort);
     const shown = visible(cell, table);
     const text = shown ? shown.textContent.trim() : "";
-    const number = text.replace(/^[~<>] ?/, "").replace(/,(?=\d{3})/g, "").match(/^[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?![\w.-]*[a-z-])/i);
+    const number = written(text).replace(/^[~<>] ?/, "").replace(/,(?=\d{3})/g, "").match(/^[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?![\w.-]*[a-z-])/i);
     return number ? Number(number[0]) : text === "\u2013" ? "" : text;
   };
   const compare = (a, b) => {
@@ -175,7 +180,9 @@
       }
       one.count = `${one.shown} of ${rows.length} ${unit}`;
       count.textContent = one.shown ? one.count : `No ${unit} match`;
-      if (lookup && fold && asked.length) fold.open = true;
+      if (!lookup || !fold) return;
+      fold.querySelector("summary span").textContent = one.shown < rows.length ? `${one.shown} of ${rows.length}` : rows.length;
+      if (asked.length) fold.open = true;
     };
     const others = () => {
       for (const mine of together) {
@@ -330,7 +337,12 @@
       cell.append(button);
     }
     const tables = new Set(all("td[data-cell]").map((cell) => cell.closest(".scroll")));
-    for (const frame of tables) frame.before(make("p", "A click on a number opens the errors of its splits.", { class: "cue" }));
+    const sections = new Set();
+    for (const frame of tables) {
+      const section = frame.closest("section");
+      if (!sections.has(section)) frame.before(make("p", "A click on a number opens the errors of its splits.", { class: "cue" }));
+      sections.add(section);
+    }
     document.addEventListener("click", (event) => {
       const button = event.target.closest && event.target.closest("button.cell");
       if (!button) return;

@@ -86,6 +86,22 @@ def show_p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
+def duration(seconds: float) -> str:
+    """Return a duration as ``5 s``, ``6 min`` or ``1 h 27 min``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def describe_run(seconds: float, cpus: Iterable[str]) -> str:
+    """Return how long the jobs behind a page took; nothing if their times are not known."""
+    if not seconds > 0:
+        return ""
+    where = ", ".join(dict.fromkeys(filter(None, cpus)))
+    return f"{duration(seconds)} in one process{f' ({where})' if where else ''}"
+
+
 def show_apart(errors: float) -> str:
     """Return a difference in standard errors with its sign, ``0.0`` without one, and nothing if it is unknown."""
     text = "" if math.isnan(errors) else f"{errors:+.1f}"

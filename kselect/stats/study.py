@@ -29,6 +29,8 @@ class Study:
         made the record, or None if the config does not have it.
     timings, printed_seconds
         The measured seconds of its selections, and those that the paper printed by data set and method.
+    seconds
+        What all jobs took in one process, together; 0 if that is not known.
     variants
         The names of the variants that were run, each with its study.
     paper
@@ -51,6 +53,7 @@ class Study:
         variants: Mapping[str, Study] | None = None,
         timings: tuple[Timings, ...] = (),
         printed_seconds: Mapping[tuple[str, str], float] | None = None,
+        seconds: float = 0.0,
     ) -> None:
         import pandas as pd
 
@@ -59,6 +62,7 @@ class Study:
         self.experiment, self.variants = experiment, variants or {}
         self.published, self.facts = published, facts
         self.timings, self.printed_seconds = timings, printed_seconds or {}
+        self.seconds = seconds
         self.paper = experiment.source
         every = (m for dataset in experiment.datasets for m in experiment.methods_on(dataset))
         self.methods = {(m.part, m.label, m.text): m for m in every}

@@ -48,6 +48,13 @@ def clipped(page: Any, frames: str) -> list[str]:
     return found
 
 
+def sheets_of(page: Any) -> list[tuple[int, str]]:
+    """Return the widths of the sheets of a print, and the tables on them; only older pages have landscape."""
+    if "landscape" not in page.content():
+        return [(UPRIGHT, ".scroll")]
+    return [(UPRIGHT, ".scroll:not(:has(.broad))"), (LANDSCAPE, ".scroll:has(.broad)")]
+
+
 def check_widths(page: Any) -> None:
     """Check that no table is cut off at any width or in print, and that no page scrolls sideways."""
     page.evaluate(OPEN_ALL)
@@ -57,10 +64,7 @@ def check_widths(page: Any) -> None:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     page.set_viewport_size({"width": 1200, "height": 900})
     page.emulate_media(media="print")
-    for width, chosen in (
-        (UPRIGHT, ".scroll:not(:has(.broad))"),
-        (LANDSCAPE, ".scroll:has(.broad)"),
-    ):
+    for width, chosen in sheets_of(page):
         page.set_viewport_size({"width": width, "height": 900})
         assert clipped(page, chosen) == [], chosen
 
@@ -114,11 +118,13 @@ def test_a_search_from_the_top_finds_a_number_and_opens_its_cell(view: View, sma
     search.fill("HEART 5-cv")
     row = table.locator("tbody tr:visible")
     assert row.locator("th, td").all_inner_texts()[:5] == [
-        *("heart", "5-CV", "ecml2014, table 1", "\u03bb = 0.001", "17 \u00b1 2")
+        *("heart", "5-CV", "ecml2014, table 1", "\u03bb = 0.001", "17.00 \u00b1 2.00")
     ]
     assert page.locator("#numbers output").inner_text() == f"1 of {len(THEIRS)} numbers"
     assert page.locator("#board .tools").get_by_label("Search").input_value() == "HEART 5-cv"
     assert "search=HEART" in page.url
+    title = page.locator("#numbers summary")
+    assert title.inner_text() == f"1 of {len(THEIRS)} published test errors next to ours"
     expected = table.locator("tbody a:visible").inner_text()
     address = table.locator("tbody a:visible").get_attribute("href").rpartition("=")[2]
     table.locator("tbody a:visible").click()
@@ -304,6 +310,68 @@ def test_a_long_table_shows_that_it_goes_on(view: View, small: Path) -> None:
     page.locator("#board .scroll.more").wait_for()
     page.locator("#board table").evaluate("(one) => { one.style.width = '1170px'; }")
     page.locator("#board .scroll:not(.more)").wait_for()
+
+
+def test_claims_fit_a_screen_of_1200_pixels(view: View, small: Path) -> None:
+    """Long effects and counts break their lines."""
+    page = view(small / "one/report.html")
+    frame = page.locator("#claims .scroll").first
+    frame.evaluate(
+        """(one) => { for (const row of one.querySelectorAll("tbody tr")) {
+          row.cells[3].textContent = "-11.7 points of the choices (-22.1 to -3.29)";
+          row.cells[4].textContent = row.cells[5].textContent = "19 lower, 9 equal, 44 higher; none"; } }"""
+    )
+    assert frame.evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    assert not page.locator("#claims .cue").first.is_visible()
+
+
+def test_running_text_has_about_75_characters_per_line(view: View, small: Path) -> None:
+    counts = """() => [...document.querySelectorAll("p")].map((one) =>
+      [one.innerText.length, one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight)])
+      .filter(([, lines]) => lines > 3.5).map(([length, lines]) => length / Math.round(lines))"""
+    for name in ("index.html", "one/report.html"):
+        found = view(small / name).evaluate(counts)
+        assert found
+        assert max(found) < 85
+
+
+def test_numbers_with_exponents_sort_by_value(view: View, small: Path) -> None:
+    page = view(small / "one/report.html")
+    table = page.locator("#edges table").first
+    texts = [
+        "7.8\u00a0\u00d7\u00a010\u2079",
+        "2\u207b\u00b3",
+        "1",
+        "2\u2074",
+        "3\u00a0\u00d7\u00a010\u207b\u2076",
+    ]
+    fill = """(one, texts) => [...one.tBodies[0].rows].forEach((row, i) => {
+      row.cells[1].textContent = i < texts.length ? texts[i] : "\u2013"; })"""
+    table.evaluate(fill, texts)
+    table.locator("thead button").nth(1).click()
+    order = [texts[i] for i in (4, 1, 2, 3, 0)]
+    shown = table.locator("tbody td:nth-child(2)").all_text_contents()
+    assert shown[: len(texts)] == order
+
+
+def test_papers_have_two_columns_where_there_is_room(view: View, small: Path) -> None:
+    page = view(small / "many.html")
+    parts = page.locator(".rows > li").first.locator("> div")
+    for width, across in ((1200, True), (390, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        left, right = (part.bounding_box() for part in parts.all())
+        assert (right["x"] >= left["x"] + left["width"]) == across
+        assert (right["y"] >= left["y"] + left["height"]) != across
+
+
+@pytest.mark.parametrize("name", ["many.html", "one/report.html"])
+def test_a_print_has_one_orientation(view: View, small: Path, name: str) -> None:
+    page = view(small / name)
+    found = page.pdf(prefer_css_page_size=True)
+    sizes = set(re.findall(rb"/MediaBox ?\[0 0 ([\d.]+) ([\d.]+)\]", found))
+    assert len(sizes) == 1
+    width, height = map(float, sizes.pop())
+    assert width < height
 
 
 def test_print_repeats_the_head_of_a_table(view: View, small: Path) -> None:

@@ -47,7 +47,7 @@ def problem(*variants: str) -> str:
 def test_keys_replace_those_of_the_config() -> None:
     write("minmax: {scale: minmax, kernels: {gaussian: {tau: 4}}, datasets: [sonar]}")
     main, found = load_config(MY), experiment_of("minmax")
-    assert main.variants == (Variant("minmax", "scale minmax, gaussian tau 4, datasets sonar"),)
+    assert main.variants == (Variant("minmax", "scale minmax; gaussian tau 4; datasets sonar"),)
     assert (main.scale, found.scale) == ("zscore", "minmax")
     assert found.kernels == (Gaussian(4.0),)
     assert found.datasets == ("sonar",)
@@ -67,6 +67,17 @@ def test_a_title_is_for_pages_only() -> None:
     assert experiment_of("minmax").title == ""
     write("more: {title: More claims, claims: []}")
     assert not load_config(MY).variants[0].reading
+
+
+def test_criteria_are_compared_with_those_of_the_config() -> None:
+    """What both have in common is not repeated."""
+    ks = "{5-KS: {eta: 4}}, {10-KS: {eta: 4}}"
+    write(f"less: {{criteria: [5-CV, {ks}, BR], splits: 3}}", "same: {criteria: [5-CV, 10-KS]}")
+    less, same = load_config(MY).variants
+    assert less.changes == "5-KS and 10-KS eta 4; with BR; without EP; 3 splits"
+    assert same.changes == "without 5-KS, EP"
+    write("power: {criteria: [5-CV, {5-KS: {eta: 2^1}}, 10-KS, EP]}")
+    assert load_config(MY).variants[0].changes == ""
 
 
 def test_many_data_sets_are_counted() -> None:

@@ -22,12 +22,15 @@ from kselect.report.front import (
     Entry,
     Scale,
     count_verdicts,
+    describe_claims,
+    make_bar,
     make_entry,
     missing,
     scales,
     write_index,
 )
 from kselect.report.head import (
+    INSTALL,
     KINDS,
     LONGEST,
     SPELLED,
@@ -65,8 +68,9 @@ def test_a_row_per_claim_with_its_id_and_filters(tmp_path: Path, entry: Entry) -
     found = count_verdicts([entry])
     assert sum(count for _, count in found) == len(rows)
     (lead,) = re.findall(
-        r'<p class="summary">(\d+ claims of 1 experiment .*?)</p>', page, re.DOTALL
+        r'<p class="summary">(This page judges \d+ claims .*?)</p>', page, re.DOTALL
     )
+    assert "regularisation, from 1 paper. We repeated" in lead
     for verdict, count in found:
         assert f"{count} {verdict}" in lead
         assert page.count(f'data-verdict="{verdict}"') == count
@@ -101,14 +105,26 @@ def test_a_row_per_published_number_with_a_link_to_its_cell(tmp_path: Path) -> N
     assert ours.href == f"a/report.html#cell={key}"
     assert ours.apart == f"{distance.errors:+.1f}"
     assert ours.ours.startswith(f"{distance.mean:.2f} ± ")
-    assert (ours.block, ours.published, ours.table) == ("λ = 0.001", "17 ± 2", "1")
+    assert (ours.block, ours.published, ours.table) == ("λ = 0.001", "17.00 ± 2.00", "1")
     assert (absent.ours, absent.href, absent.apart) == (DASH, "", DASH)
-    assert absent.published == "17 ± 2 (se)"
+    assert absent.published == "17.00 ± 2.00 (se)"
     page = write_index([entry], tmp_path / "index.html").read_text()
     assert f'<a href="a/report.html#cell={key}">{ours.ours}</a>' in page
-    assert "All 2 published test errors next to ours" in page
+    assert "<summary><span>2</span> published test errors next to ours</summary>" in page
     report = write_report(found, tmp_path / "a")[-1].read_text()
     assert report.count(f'id="cell={key}"') == 1
+
+
+def test_no_published_number_is_rounded() -> None:
+    """All error rates have the decimals of the most exact one."""
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    setting = Setting(value=0.001)
+    printed = tuple(
+        Published("1", "heart", method, setting, mean, 0.5, "se")
+        for method, mean in (("5-CV", 26.753), ("BR", 27.0))
+    )
+    entry = make_entry(study(spec, full_records(spec), published=printed), "a/report.html")
+    assert [n.published for n in entry.numbers] == ["26.753 ± 0.500 (se)", "27.000 ± 0.500 (se)"]
 
 
 def test_how_many_printed_cells_are_legible() -> None:
@@ -145,7 +161,51 @@ def test_what_is_missing(tmp_path: Path) -> None:
     assert "2 splits; the paper has 10." in lines
     assert any(line.startswith("Incomplete: ") for line in lines)
     page = write_index([make_entry(found, "a/report.html")], tmp_path / "index.html").read_text()
-    assert "<p>Reconstructed criteria: EP.</p>" in page
+    assert "3 failed records; reconstructed criteria: EP</p>" in page
+
+
+def test_whose_claims_the_page_judges(entry: Entry) -> None:
+    own = replace(entry, paper=None)
+    few = replace(own, rows=own.rows[:1])
+    subject = "about how to select a kernel and its regularisation"
+    count = len(entry.rows)
+    assert describe_claims([entry, entry]) == (
+        f"This page judges {2 * count} claims {subject}, from 2 papers"
+    )
+    assert describe_claims([few]) == f"This page judges 1 claim {subject}, all of them our own"
+    assert describe_claims([entry, few]) == (
+        f"This page judges {count + 1} claims {subject}: {count} from 1 paper, and 1 of our own"
+    )
+
+
+def test_a_bar_shows_counts(tmp_path: Path) -> None:
+    """Its parts follow each other, and the page says what it shows in words."""
+    assert make_bar([("supported", 1), ("mixed", 3)]) == [
+        ("supported", 0.0, 25.0),
+        ("mixed", 25.0, 75.0),
+    ]
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    printed = tuple(
+        Published("1", "heart", m, Setting(value=0.001), mean, 2.0, "sd")
+        for m, mean in (("5-CV", 17.0), ("10-CV", 90.0))
+    )
+    entry = make_entry(study(spec, full_records(spec), published=printed), "a/report.html")
+    assert sum(count for _, count in entry.agreements) == 2
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    for name, count in entry.agreements[1:]:
+        assert f'{count} {"is" if count == 1 else "are"} <span class="' in page
+        assert f'<rect class="{name.replace(" ", "-")}"' in page
+    assert page.count('<svg class="bar"') == 2  # of the verdicts, and of the published cells
+
+
+def test_the_page_says_how_to_install_and_how_long_a_run_takes(
+    tmp_path: Path, entry: Entry
+) -> None:
+    page = write_index([entry], tmp_path / "index.html").read_text()
+    assert INSTALL in page
+    assert "each in one process" not in page
+    page = write_index([replace(entry, took="5 min")], tmp_path / "index.html").read_text()
+    assert "each in one process: ecml2014 5 min." in page
 
 
 def test_a_scale_is_symmetric_and_grows_with_the_effect() -> None:

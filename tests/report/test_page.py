@@ -26,7 +26,7 @@ from kselect.core.experiment import Experiment
 from kselect.core.method import Setting
 from kselect.core.record import Record
 from kselect.report.elements import Paragraph, Passage
-from kselect.report.head import facts, make_head
+from kselect.report.head import INSTALL, facts, make_head
 from kselect.report.page import CHAPTERS, write_page, write_report
 from kselect.stats.sources import DataFile, Manifest, Published, read_facts
 from kselect.stats.study import Study
@@ -353,3 +353,24 @@ def test_the_head_says_when_and_with_what() -> None:
             "Computed with",
             f"kselect 1.2; Python 3.12; one; 7 jobs{when}",
         )
+
+
+def test_how_to_install_kselect_and_how_long_a_run_takes() -> None:
+    """Without recorded times the page says nothing of them."""
+    spec = full_experiment(datasets=("heart",), splits=(0, 1), figures=())
+    records = full_records(spec)
+    for seconds, told in ((330.0, True), (0.0, False)):
+        (again, *_) = make_head(study(spec, records, seconds=seconds)).copied
+        assert again.hint.startswith(INSTALL)
+        assert ("The jobs behind this page took 6 min in one process" in again.hint) == told
+
+
+def test_what_is_known_of_a_paper_stands_on_its_page_once(full: Path) -> None:
+    """The files of every loss have it; the page shows two losses below each other."""
+    paper = full_experiment().source
+    assert paper
+    assert paper.remarks
+    remark = paper.remarks[-1][:30]
+    assert (full / "report.html").read_text().count(f"<li>{remark}") == 1
+    for name in ("published", "published-zero-one"):
+        assert remark in (full / f"tables/{name}.md").read_text()

@@ -15,6 +15,8 @@ from kselect.report.words import (
     describe_edges,
     describe_fewer_splits,
     describe_protocol,
+    describe_run,
+    duration,
     note_edges,
     title_setting,
 )
@@ -126,3 +128,16 @@ def test_the_caution_in_short_names_at_most_three_methods() -> None:
     assert note_edges([]) == ()
     assert note_edges(shares[1:2]) == ("edge of the grid: ER 100 %",)
     assert note_edges(shares) == ("edge of the grid: ER 100 %, C 90 %, B 70 %, 1 more",)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(4.6, "5 s"), (330, "6 min"), (5220, "1 h 27 min"), (3600, "1 h 0 min")]
+)
+def test_a_duration_in_words(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_how_long_a_run_took() -> None:
+    assert describe_run(0, ["a CPU"]) == ""
+    assert describe_run(330, []) == "6 min in one process"
+    assert describe_run(330, ["a CPU", "", "a CPU"]) == "6 min in one process (a CPU)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from kselect.core.experiment import FigureContext
@@ -29,11 +29,14 @@ COLUMNS = (
     Column(csv="setting"),
     Column("best on test (looks at the test rows)", align="measure"),
     *(Column(csv=name) for name in ("best_on_test", "sd", "runs")),
-    Column("lowest published", "published", ".4g"),
+    Column("lowest published"),
+    Column(csv="published"),
     Column("its method", "method", align="left"),
     Column("standard errors above", "standard_errors", "+.1f"),
     Column("reachable", "reachable"),
 )
+# The place of the printed setting in a row.
+SETTING = 2
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,16 @@ class BestOnTest(FigureBase, kind="best-on-test"):
         """Yield the table."""
         experiment, rows = study.experiment, tuple(lowest_errors(study, self))
         below = [row[1] for row in rows if row[-1] == "no"]
+        # A selected ridge has no title; then the column would be empty.
+        titled = any(row[SETTING] for row in rows)
+        columns = tuple(
+            column if titled or i != SETTING else replace(column, heading="")
+            for i, column in enumerate(COLUMNS)
+        )
         found = f" Printed below it: {', '.join(map(str, below))}." if below else ""
         table = Table(
             self.name,
-            COLUMNS,
+            columns,
             (Group(rows),),
             (
                 "The lowest test error of all grid points, chosen on the test rows of each split: mean ± standard "
@@ -86,10 +95,12 @@ class BestOnTest(FigureBase, kind="best-on-test"):
 def lowest_errors(study: Study, figure: BestOnTest) -> Iterator[Values]:
     """Yield a row for each data set and setting: the probe, and the lowest printed mean of the paper's methods."""
     experiment = study.experiment
+    units = study.comparison(experiment.loss).units
     samples = read_samples(select(study.records, experiment, figure.name), experiment)
     for dataset in figure.datasets:
         for setting in experiment.lam.settings():
             sample = samples.get((setting, dataset, LABEL))
+            show = "{:.2f}".format if units.get(dataset) == "%" else "{:.4g}".format
             printed = [
                 row
                 for row in study.published
@@ -104,7 +115,7 @@ def lowest_errors(study: Study, figure: BestOnTest) -> Iterator[Values]:
             yield (
                 *(dataset + few, dataset, title_setting(setting), setting.text),
                 *(Measure(mean, sd, digits_of(sd)), mean, sd, runs),
-                *((lowest.mean, lowest.method) if lowest else (None, None)),
+                *((show(lowest.mean), lowest.mean, lowest.method) if lowest else (None,) * 3),
                 *(above, ("yes" if lowest.mean >= mean else "no") if known and lowest else None),
             )
 

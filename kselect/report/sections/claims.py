@@ -31,6 +31,7 @@ TIDY = (
     *(Column(csv=name) for name in ("id", "of", "claim", "kind", "verdict")),
     *(Column(csv=name, csv_format=".6g") for name in ("effect", "low", "high")),
     *(Column(csv=name) for name in ("unit", "counts", "paper_counts", "variant", "loss", "reason")),
+    Column(csv="notes"),
 )
 JUDGED = (
     Column("verdict", align="verdict"),
@@ -43,6 +44,12 @@ COLUMNS = (
     Column("claim", align="prose"),
     *JUDGED,
     Column("the paper counts", align="prose"),
+)
+# On the page the interval stands below the effect, so that the table fits a screen of 1200 pixels.
+ON_PAGE = (
+    *COLUMNS[:3],
+    Column("effect (95\N{NO-BREAK SPACE}% interval)", align="amount"),
+    *COLUMNS[-2:],
 )
 OTHERS = (
     Column("reading", align="left"),
@@ -75,8 +82,8 @@ def show(study: Study) -> Iterator[File | Passage]:
     loss = experiment.loss
     caption = (INTRODUCTION, describe_protocol(experiment, loss), *dagger_notes(study, loss))
     noted, plain = (
-        Table(NAME, COLUMNS, (Group(tuple(map(row, main))),), caption, leads_to=ANCHOR)
-        for row in (noted_row, printed_row)
+        Table(NAME, columns, (Group(tuple(map(row, main))),), caption, leads_to=ANCHOR)
+        for columns, row in ((ON_PAGE, noted_row), (COLUMNS, printed_row))
     )
     yield File(f"tables/{NAME}.csv", write_csv(tidy))
     yield File(f"tables/{NAME}.tex", write_latex(plain, of=experiment.name))
@@ -102,14 +109,19 @@ def tidy_row(one: Judged) -> Values:
         *(claim.id, claim.of or claim.id, claim.text, claim.kind, found.verdict),
         *(found.effect.value, found.effect.low, found.effect.high, found.effect.unit),
         *(found.counts, claim.paper_counts, one.variant, one.loss, found.reason),
+        "; ".join(found.notes),
     )
 
 
 def noted_row(one: Judged) -> Values:
-    """Return a row of the overview on the page, which has the notes of a verdict below it."""
+    """Return a row of the overview on the page: the notes of a verdict and the interval stand below them."""
     claim, found = one.claim, one.finding
-    numbers = (*show_effect(found), found.counts or found.reason, claim.paper_counts or None)
-    return (claim.id, claim.text, Noted(found.verdict, found.notes), *numbers)
+    text, interval = found.effect.text, found.effect.interval
+    return (
+        *(claim.id, claim.text, Noted(found.verdict, found.notes)),
+        Noted(text, (interval,) if interval else ()) if text else None,
+        *(found.counts or found.reason, claim.paper_counts or None),
+    )
 
 
 def printed_row(one: Judged) -> Values:

@@ -92,6 +92,7 @@ VERDICTS_CAPTION = (
 def show_published(study: Study) -> Iterator[File | Passage]:
     """Yield one table per loss if the paper's numbers are known; nothing for an experiment without a paper."""
     experiment = study.experiment
+    known = study.paper.remarks if study.paper else ()
     for loss in experiment.losses:
         found = study.once(distances, loss)
         if not found:
@@ -111,13 +112,15 @@ def show_published(study: Study) -> Iterator[File | Passage]:
         )
         lines = tuple(remarks(study, found))
         overview: tuple[Element, ...] = (Table("", COUNTS, (Group(counts),)),)
+        before = (*overview, Notes((*lines, *known))) if lines or known else overview
+        yield from table_files(table, of=study.experiment.name, before=before)
+        # The page has what is known of the paper once, with the first loss.
+        lines += known if loss == experiment.losses[0] else ()
         overview += (Notes(lines),) if lines else ()
-        yield from table_files(table, of=study.experiment.name, before=overview)
         title = [Heading(f"With the {loss} loss")] if len(experiment.losses) > 1 else []
         cells = Details(f"All {len(rows)} cells", (table,))
         yield Passage("published", (*title, Paragraph(totals), *overview, cells))
     if experiment.paper and not study.once(distances, experiment.loss):
-        known = study.paper.remarks if study.paper else ()
         none = Paragraph("There are no published numbers to compare with.")
         yield Passage("published", (none, Notes(known)) if known else (none,))
 
@@ -130,7 +133,7 @@ def describe_totals(found: Sequence[Distance]) -> str:
 
 
 def remarks(study: Study, found: Sequence[Distance]) -> Iterator[str]:
-    """Yield what the printed numbers themselves show, and what is known about them."""
+    """Yield what the printed numbers themselves show."""
     if names := off_everywhere(found):
         yield f"Beyond 4 standard errors for every method: {', '.join(names)}."
     whole = whole_counts(study.experiment, found)
@@ -143,7 +146,6 @@ def remarks(study: Study, found: Sequence[Distance]) -> Iterator[str]:
             f"{whole.whole} of {whole.cells} printed error rates are, to two decimals, a whole number of test "
             f"rows of a single split; {whole.expected:.1f} would be expected by chance: {'; '.join(sets)}."
         )
-    yield from study.paper.remarks if study.paper else ()
 
 
 def to_row(study: Study, d: Distance, loss: str) -> Values:
@@ -155,7 +157,7 @@ def to_row(study: Study, d: Distance, loss: str) -> Values:
         *(printed.table, printed.dataset + twin + fewer, printed.dataset),
         *(title_setting(d.setting) or d.setting.text, d.setting.text),
         *(mark_label(d.method, study.reconstructed), d.method),
-        show_printed(printed),
+        show_printed(study, printed),
         *(printed.mean, printed.spread, printed.kind),
         show_ours(study, d, loss),
         *(d.mean, d.sd, d.runs),
@@ -169,9 +171,24 @@ def digits_of(study: Study, d: Distance, loss: str) -> str:
     return ".2f" if study.comparison(loss).units.get(d.published.dataset, "") == "%" else ".3g"
 
 
-def show_printed(printed: Published) -> str:
-    """Return a published number with its spread, ``10.6 ± 0.05 (se)`` if that is a standard error."""
-    return f"{printed.mean:g} ± {printed.spread:g}{' (se)' if printed.kind == 'se' else ''}"
+def show_printed(study: Study, printed: Published) -> str:
+    """Return a published number with its spread, ``10.60 ± 0.05 (se)`` if that is a standard error."""
+    percentage = is_percentage(study, printed)
+    form = f".{study.once(printed_decimals)}f" if percentage else "g"
+    error = " (se)" if printed.kind == "se" else ""
+    return f"{printed.mean:{form}} ± {printed.spread:{form}}{error}"
+
+
+def is_percentage(study: Study, printed: Published) -> bool:
+    """Return whether a published number is an error rate in %, and no squared error."""
+    return study.comparison(study.experiment.loss).units.get(printed.dataset, "%") == "%"
+
+
+def printed_decimals(study: Study) -> int:
+    """Return the decimals with which a paper prints error rates, at least two; none of its numbers is rounded."""
+    rates = (row for row in study.published if is_percentage(study, row))
+    texts = (f"{value:.10g}" for row in rates for value in (row.mean, row.spread))
+    return max([2, *(len(text.partition(".")[2]) for text in texts)])
 
 
 def show_ours(study: Study, d: Distance, loss: str) -> str:

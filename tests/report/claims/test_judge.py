@@ -92,7 +92,7 @@ def test_the_section_shows_every_claim_and_writes_every_row() -> None:
     rows = list(csv.DictReader(io.StringIO(files["tables/claims.csv"])))
     assert list(rows[0]) == [
         *("id", "of", "claim", "kind", "verdict", "effect", "low", "high", "unit"),
-        *("counts", "paper_counts", "variant", "loss", "reason"),
+        *("counts", "paper_counts", "variant", "loss", "reason", "notes"),
     ]
     assert [(r["id"], r["of"], r["variant"]) for r in rows] == [
         ("1a", "1", ""),
@@ -152,8 +152,20 @@ def test_qualifiers_stand_next_to_the_verdict(tmp_path: Path) -> None:
     below = f'mixed</span><span class="beside">{shown}</span></td>'
     assert below in page
     assert f"1 higher; {note}" in (tmp_path / "tables/claims.md").read_text()
+    rows = csv.DictReader((tmp_path / "tables/claims.csv").read_text().splitlines())
+    assert [row["notes"] for row in rows] == [note]
     board = write_index([make_entry(found, "x")], tmp_path / "index.html").read_text()
     assert below in board
+
+
+def test_the_interval_stands_below_the_effect(tmp_path: Path) -> None:
+    """On the page they share a column, so that the table fits a screen; files have a column each."""
+    page = write_report(made(), tmp_path)[-1].read_text()
+    effect = judge_claims(made())[0].finding.effect
+    shown = f'<td class="amount">{effect.text} <span class="sd">({effect.interval})</span></td>'
+    assert shown in page
+    text = (tmp_path / "tables/claims.md").read_text()
+    assert re.search(r"\| +effect +\| +95 % interval +\|", text)
 
 
 def test_every_kind_of_claim_has_words() -> None:

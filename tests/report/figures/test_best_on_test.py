@@ -41,7 +41,10 @@ def test_printed_errors_below_the_best_are_out_of_reach() -> None:
     ]
     found = study(spec, made, published=tuple(printed))
     heart, sonar = lowest_errors(found, FIGURE)
-    assert heart[5:] == (15.0, pytest.approx(50**0.5), 2, 12.0, "5-CV", pytest.approx(-0.6), "no")
+    assert heart[5:] == (
+        *(15.0, pytest.approx(50**0.5), 2, "12.00", 12.0, "5-CV"),
+        *(pytest.approx(-0.6), "no"),
+    )
     assert sonar[-1] is None
     files = {
         f.name: f.content
@@ -50,6 +53,9 @@ def test_printed_errors_below_the_best_are_out_of_reach() -> None:
     }
     assert "looks at the test rows" in str(files["tables/best.md"])
     assert "Printed below it: heart." in str(files["tables/best.md"])
+    # The ridge is selected, so that the column of settings would be empty.
+    assert "| setting" not in str(files["tables/best.md"])
+    assert ",setting," in str(files["tables/best.csv"])
 
 
 def test_a_grid_is_needed(tmp_path: Path) -> None:
