@@ -35,7 +35,6 @@ Mark = Literal["best", "close", ""]
 Align = Literal["left", "right", "prose", "verdict", "measure", "amount", "code"]
 DASH = "–"  # noqa: RUF001
 LARGEST_FIXED = 1e5
-TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,9 @@ class Column:
             return DASH
         if isinstance(value, (str, Noted)):
             return str(value)
-        return format(value, self.format) if isinstance(self.format, str) else self.format(value)
+        if not isinstance(self.format, str):
+            return self.format(value)
+        return without_exponent(format(value, self.format))
 
     def field(self, value: Value) -> str:
         """Return a value as it stands in the CSV."""
@@ -178,6 +179,12 @@ def show_fixed(value: float, decimals: int) -> str:
     if math.isnan(value):
         return ""
     return f"{value:.{decimals}f}" if abs(value) < LARGEST_FIXED else f"{value:.1e}"
+
+
+def without_exponent(text: str) -> str:
+    """Return ``4.8e+02`` as ``480``; very large numbers and other texts as they are."""
+    few = "e+" in text and abs(float(text)) < LARGEST_FIXED
+    return f"{float(text):.0f}" if few else text
 
 
 def percent(share: float) -> str:

@@ -20,11 +20,12 @@ from kselect.report.glossary import explain, join_terms
 from kselect.report.head import INSTALL, PHRASES, Summary, show_address, show_venue, summarise
 from kselect.report.lookup import PrintedNumber, printed_numbers
 from kselect.report.sections.published import WORDS
-from kselect.report.template import Links, render, typeset
+from kselect.report.template import Links, render
 from kselect.report.words import DAGGER, describe_coverage, describe_fewer_splits, duration
 from kselect.stats.distances import count_agreements, distances
 from kselect.stats.study import Study
 
+THUMBNAIL = "figures/published-and-ours.svg"
 # The units in which 1 means no difference.
 RATIOS = ("times as fast", "times the seconds")
 WIDTH, HEIGHT, INSET = 160, 18, 6
@@ -66,6 +67,7 @@ class Entry:
     where: str = ""
     address: str = ""
     agreements: tuple[tuple[str, int], ...] = ()
+    thumbnail: str = ""
     numbers: tuple[PrintedNumber, ...] = ()
     printed: str = ""
     terms: tuple[tuple[str, str], ...] = ()
@@ -138,6 +140,7 @@ def make_entry(study: Study, href: str, seconds: Sequence[str] = ()) -> Entry:
         show_venue(paper) if paper else "",
         show_address(paper) if paper else "",
         count_apart(study),
+        str(Path(href).parent / THUMBNAIL) if study.published else "",
         tuple(printed_numbers(study, href)),
         describe_legible(study),
         tuple(explain([experiment])),
@@ -284,5 +287,5 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         dagger=DAGGER,
         links=Links(path.parent),
     )
-    write_whole(path, typeset(text))
+    write_whole(path, text)
     return path

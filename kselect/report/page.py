@@ -12,7 +12,7 @@ from kselect.report.cells import FOLDER
 from kselect.report.elements import LATER, Element, File, Passage
 from kselect.report.head import Head, make_head
 from kselect.report.sections import FIGURES, SECTIONS
-from kselect.report.template import Links, render, typeset
+from kselect.report.template import Links, render
 from kselect.report.words import describe_coverage, describe_protocol
 from kselect.report.writers import write_markdown
 from kselect.stats.study import Study
@@ -136,7 +136,7 @@ def write_page(
     coverages = {
         loss: describe_coverage(study.comparison(loss).coverage()) for loss in experiment.losses
     }
-    page = render_page(
+    return render_page(
         experiment.title,
         f"Experiment {experiment.name}",
         describe_protocol(experiment, experiment.loss),
@@ -148,7 +148,6 @@ def write_page(
         home=home,
         data=data,
     )
-    return typeset(page)
 
 
 def render_page(

@@ -28,11 +28,8 @@
     const wanted = spans[table.dataset.show] || ".ours";
     return cell.querySelector(wanted) || (cell.querySelector(".ours") ? null : cell);
   };
-  // 7.8 × 10⁴ as 7.8e4, and 2⁻³ as 0.125.
-  const RAISED = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
-  const lowered = (power) => [...power].map((digit) => digit === "\u207b" ? "-" : RAISED.indexOf(digit)).join("");
-  const written = (text) => text.replace(/\s\u00d7\s10([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/g, (_, power) => `e${lowered(power)}`)
-    .replace(/(\d+(?:\.\d+)?)([\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/g, (_, base, power) => base ** lowered(power));
+  // 2^-3 as 0.125.
+  const written = (text) => text.replace(/(\d+(?:\.\d+)?)\^(-?\d+)/g, (_, base, power) => base ** power);
   const key = (row, column, table) => {
     const cell = row.cells[column];
     if (!cell) return "";

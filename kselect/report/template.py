@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mimetypes
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kselect.core.table import LARGEST_FIXED, TO_SUPERSCRIPT, Measure, Noted
+from kselect.core.table import Measure, Noted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,14 +28,6 @@ SHAPES = {
     "2 to 4": "\N{CIRCLE WITH LEFT HALF BLACK}",
     "beyond 4": "\N{BALLOT X}",
 }
-# Numbers and names in the notation of configs and programs, which a page of an experiment sets for readers. Text of
-# these elements is typed or run by somebody and stays as it is.
-VERBATIM = re.compile(
-    r"(<(?:script|style|pre|code)\b.*?</(?:script|style|pre|code)>|<[^>]*>)", re.DOTALL
-)
-POWER = re.compile(r"(?<![\w.^])(\d+(?:\.\d+)?)\^(-?\d+)")
-DECIMAL_POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([-+]\d+)(?!\w)")
-RIDGE = re.compile(r"\blam\b")
 # A format that one page need not contain a second time; the picture itself is its SVG.
 LINKED_ONLY = (".png", ".svg")
 TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".yaml": "text/yaml"}
@@ -116,35 +107,6 @@ def policy(scripts: Iterable[str], more: str = "") -> str:
 def hash_source(text: Any) -> str:
     """Return the hash of an element's text, as a policy names it."""
     return f"'sha256-{b64encode(sha256(str(text).encode()).digest()).decode()}'"
-
-
-def typeset(page: str) -> str:
-    """Return a page whose text has raised exponents for ``2^-3`` and ``7.8e+09``, and the letter for ``lam``."""
-    parts = VERBATIM.split(page)
-    parts[::2] = [set_numbers(text) if text.strip() else text for text in parts[::2]]
-    return "".join(parts)
-
-
-def set_numbers(text: str) -> str:
-    """Return a text in the notation of a page."""
-    text = text.replace("\N{MULTIPLICATION SIGN} 10", "\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}10")
-    text = POWER.sub(lambda m: m[1] + superscript(m[2]), text)
-    text = DECIMAL_POWER.sub(set_decimal, text)
-    return RIDGE.sub("\N{GREEK SMALL LETTER LAMDA}", text)
-
-
-def set_decimal(found: re.Match[str]) -> str:
-    """Return ``5.7e+02`` as 570; very large and small numbers as a multiple of a power of ten."""
-    value = float(found[0])
-    if value.is_integer() and abs(value) < LARGEST_FIXED:
-        return f"{value:.0f}"
-    ten = "\N{NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}10"
-    return found[1] + ten + superscript(str(int(found[2])))
-
-
-def superscript(power: str) -> str:
-    """Return an exponent as raised digits."""
-    return power.translate(TO_SUPERSCRIPT)
 
 
 def render(template: str, later: str = "", data: Iterable[str] = (), **values: Any) -> str:

@@ -31,6 +31,12 @@ def test_very_large_numbers_are_printed_with_an_exponent() -> None:
     assert [show_fixed(v, 2) for v in (14.3, 1.2e8, math.nan)] == ["14.30", "1.2e+08", ""]
 
 
+def test_only_very_large_numbers_have_an_exponent() -> None:
+    numbers = (480.0, 2.0e2, -480.0, 48_000.0, 1.2e8, 4.8e-7, math.inf)
+    shown = ["480", "200", "-480", "48000", "1.2e+08", "4.8e-07", "inf"]
+    assert [Column("x", format=".2g").text(v) for v in numbers] == shown
+
+
 def test_groups_with_the_same_title_share_a_grid() -> None:
     groups = (Group((("a",),), "first"), Group((("b",),)), Group((("c",),), "first"))
     table = Table("name", (Column("x"),), groups)

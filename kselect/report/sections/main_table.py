@@ -7,16 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kselect.core.table import (
-    TO_SUPERSCRIPT,
-    Column,
-    Group,
-    Mark,
-    Measure,
-    Table,
-    Values,
-    show_fixed,
-)
+from kselect.core.table import Column, Group, Mark, Measure, Table, Values, show_fixed
 from kselect.report.cells import (
     cell_files,
     cell_keys,
@@ -75,6 +66,7 @@ PAIRS_CAPTION = (
     "sets, with Holm's correction over all pairs of the setting. Unlike mean ranks, differences and counts do not "
     "change when a method is added."
 )
+TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @section("main-table")
