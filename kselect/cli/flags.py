@@ -21,7 +21,7 @@ from kselect.packaged import find_config
 from kselect.plugins import load_plugin
 from kselect.selection.candidates.agop import METRICS
 from kselect.selection.columns import COLUMNS, USUAL_COLUMNS
-from kselect.selection.defaults import AUTO, CRITERION, ENSEMBLE, KERNEL, LAM, LEARNER
+from kselect.selection.defaults import AUTO, CLASS_LAM, CRITERION, ENSEMBLE, KERNEL, LAM, LEARNER
 from kselect.selection.request import kernel_grids
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -143,8 +143,8 @@ SEARCH_FLAGS = (
         "--lam",
         metavar="GRID",
         default=AUTO,
-        help=f"Search this grid of lam; the ridge is n lam. [default: auto, {LAM} and beyond if the choice lies on "
-        "its boundary]",
+        help=f"Search this grid of lam; the ridge is n lam. [default: auto, which is {LAM} or, for "
+        f"classes, {CLASS_LAM}, and beyond if the choice lies on its boundary]",
     ),
     click.option(
         "--param",

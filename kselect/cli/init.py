@@ -24,7 +24,7 @@ from kselect.datasets.table.target import Target, as_target
 from kselect.errors import ConfigError, DataError, printable, quoted
 from kselect.files import reason, write_named
 from kselect.packaged import packaged
-from kselect.selection.defaults import CRITERION, KERNEL, LAM, LEARNER
+from kselect.selection.defaults import CRITERION, KERNEL, LEARNER, default_lam
 
 EPILOG = """\b
 Examples:
@@ -211,7 +211,7 @@ def config_text(inspected: Sequence[InspectedFile], output: Path) -> str:
         results=f"results/{name}",
         learner=LEARNER,
         kernels=KERNEL,
-        lam=LAM,
+        lam=default_lam("classification" if tasks == {"classification"} else "regression"),
         criterion=CRITERION,
         stratify="true " if tasks == {"classification"} else "false",
         datasets="\n".join(f"  {line}" for line in entries),

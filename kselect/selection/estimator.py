@@ -62,7 +62,7 @@ class KernelSelectCV(BaseEstimator):  # type: ignore[misc]
         grows by up to four values where the choice lies on its boundary.
     lam : grid
         Regularisation parameter; ``n lam`` is added to the diagonal of the kernel matrix. ``"auto"`` is
-        ``"10^-7:10^1"``, extended in the same way.
+        ``"10^-7:10^1"`` in a regression and ``"10^-4:10^1"`` in a classification, extended in the same way.
     ensemble : "auto" or int
         Most candidates to average, of those within 5 % of the best score: ``"auto"`` is 10 in a regression, else 1.
     gamma : grid, "scale" or "auto", optional

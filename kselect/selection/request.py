@@ -26,7 +26,7 @@ from kselect.numerics.linalg import Array, Index
 from kselect.numerics.losses import CLASSIFICATION_LOSSES
 from kselect.numerics.weights import Weights
 from kselect.search.continuous import LEARNER, SEARCHES, ContinuousSearch
-from kselect.selection.defaults import AUTO, LAM, MOST_MEMBERS
+from kselect.selection.defaults import AUTO, MOST_MEMBERS, default_lam
 
 GridSpec = str | int | float | Sequence[str | int | float]
 # Kernel parameters learned with the model (first level of inference): FLKL, or 7-FLKL for seven folds.
@@ -112,8 +112,9 @@ def make_request(
     if scoring is not None:
         method = with_scorer(method, scoring, labels, rest)
     how["ensemble"] = ensemble_size(ensemble, task)
-    how["growing"] = growing | ({"lam"} if as_plain(lam) == AUTO else set())
-    request = Request(choice, kernels, make_lams(lam), method, task=task, **how)
+    if as_plain(lam) == AUTO:
+        lam, growing = default_lam(task), growing | {"lam"}
+    request = Request(choice, kernels, make_lams(lam), method, task=task, growing=growing, **how)
     return request if kind is None else learned_request(request, kernel, kind, own)
 
 
@@ -196,9 +197,8 @@ def take_rows(X: Array | RowBlocks, rows: Index) -> Array:
 
 
 def make_lams(grid: GridSpec) -> tuple[float, ...]:
-    """Return the values of lam in a grid, all of which must be positive; ``auto`` is the default grid."""
-    plain = as_plain(grid)
-    return positive("lam", parse_named_grid("lam", LAM if plain == AUTO else plain))
+    """Return the values of lam in a grid, all of which must be positive."""
+    return positive("lam", parse_named_grid("lam", grid))
 
 
 def positive(name: str, values: tuple[float, ...]) -> tuple[float, ...]:
@@ -341,7 +341,7 @@ def learned_request(
         reasons.append(f"{what} with the same ridge in every fold: ridge must be fixed")
     if request.nystrom is not None:
         reasons.append(f"{what} on all rows: leave out nystrom")
-    if request.lams != make_lams(LAM):
+    if request.lams != make_lams(default_lam(request.task)):
         reasons.append(f"{what} together with lam, over all its values: leave lam out")
     for why in filter(None, reasons):
         raise ConfigError(why)

@@ -39,8 +39,9 @@ from kselect.report.figures.agreement import spread_out
 from kselect.report.style import INK, SERIES, SOFT, STYLE, tidy_up
 from kselect.search.grid import search_grid
 from kselect.search.training_context import TrainingContext
+from kselect.selection.defaults import LAM
 from kselect.selection.engine import select
-from kselect.selection.request import LAM, Request, make_kernels, make_lams, make_method
+from kselect.selection.request import Request, make_kernels, make_lams, make_method
 from kselect.store.environment import describe_environment
 
 FEATURES = 8

@@ -40,8 +40,9 @@ from kselect.kernels import Kernel
 from kselect.numerics.folds import draw_folds, stream
 from kselect.numerics.linalg import Array
 from kselect.numerics.weights import Weights
+from kselect.selection.defaults import LAM
 from kselect.selection.engine import select
-from kselect.selection.request import LAM, Request, make_kernels, make_lams, make_method
+from kselect.selection.request import Request, make_kernels, make_lams, make_method
 
 TIE = 1e-12
 MADE = {

@@ -17,7 +17,7 @@ from kselect.core.claim import KEYS
 from kselect.kernels.default_families import default_candidates
 from kselect.report import style
 from kselect.report.sections import FIGURES
-from kselect.selection.defaults import CRITERION, KERNEL, LAM, LEARNER
+from kselect.selection.defaults import AUTO, CRITERION, KERNEL, LEARNER
 from kselect.selection.own_data import read_table
 from kselect.selection.request import make_request
 
@@ -56,7 +56,7 @@ def test_the_defaults_are_those_of_a_selection(tmp_path: Path) -> None:
     assert {learner.name for _, learner in experiment.learners} == {LEARNER}
     assert experiment.kernels == default_candidates()
     request = make_request(
-        *(LEARNER, CRITERION, KERNEL, (), LAM),
+        *(LEARNER, CRITERION, KERNEL, (), AUTO),
         task="classification",
         params={},
         loss=None,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles_flkl import Array
 from problems_flkl import rows, solved
 
-from kselect import KernelSelectClassifierCV, KernelSelectRegressorCV
+from kselect import EdgeWarning, KernelSelectClassifierCV, KernelSelectRegressorCV
 from kselect.cli.main import cli
 from kselect.core.method import Choice
 from kselect.criteria import CRITERIA
@@ -26,9 +26,9 @@ from kselect.kernels.ard import Ard
 from kselect.kernels.polynomial import Linear, Polynomial
 from kselect.learners import LEARNERS
 from kselect.numerics.folds import draw_folds, stream
+from kselect.selection.defaults import LAM, default_lam
 from kselect.selection.request import (
     FLKL,
-    LAM,
     criterion_of,
     kernel_grids,
     make_folds,
@@ -51,7 +51,7 @@ def test_default_grids() -> None:
     """Every kernel has default grids, and select has a flag for each parameter."""
     assert len(make_kernels("gaussian", {})) == 15
     assert len(make_kernels("polynomial", {"tau": None})) == 5
-    assert len(make_lams(LAM)) == 9
+    assert (len(make_lams(LAM)), len(make_lams(default_lam("classification")))) == (9, 6)
     assert kernel_grids() == {
         "tau": {"gaussian": "2^-6:2^8"},
         "width": {"laplacian": "2^-3:2^9"},
@@ -241,6 +241,24 @@ def test_a_regression() -> None:
     model = KernelSelectRegressorCV(kernel="ard", criterion="FLKL").fit(X, np.sin(X[:, 1]))
     assert model.feature_relevances_.argmax() == 1
     assert model.score(X, np.sin(X[:, 1])) > 0.9
+
+
+def test_a_classification_has_fewer_ridges_and_finds_smaller_ones_beyond_them() -> None:
+    """Classes without noise want the smallest ridge: the grid is extended towards it."""
+    X, _ = problem()
+    noise = np.random.default_rng(1).normal(size=len(X))
+
+    def ridges(model: KernelSelectClassifierCV) -> list[float]:
+        return sorted(set(model.cv_results_["param_lam"]))
+
+    noisy = KernelSelectClassifierCV(kernel="gaussian").fit(X, X[:, 1] + noise > 0)
+    assert ridges(noisy)[0] == 1e-4
+    apart = X + np.where(noise > 0, 9.0, -9.0)[:, None]
+    with pytest.warns(EdgeWarning):
+        clear = KernelSelectClassifierCV(kernel="gaussian").fit(apart, noise > 0)
+    assert clear.best_params_["lam"] == ridges(clear)[0] == 1e-8
+    regression = KernelSelectRegressorCV(kernel="gaussian").fit(X, X[:, 1] + noise)
+    assert min(regression.cv_results_["param_lam"]) == 1e-7
 
 
 def test_other_kernels_have_no_relevances() -> None:
