@@ -224,7 +224,12 @@ def board_rows(study: Study, href: str) -> list[BoardRow]:
 def missing(study: Study) -> list[str]:
     """Return what the experiment lacks: data sets, splits, numbers and untested claims."""
     experiment = study.experiment
-    found = [f"No data for {name}: {why.rstrip('.')}." for name, why in study.absent.items()]
+    info = experiment.info
+    others = {info(d).stands_for: d for d in experiment.datasets if info(d).stands_for}
+    found = [
+        f"No data for {name}: {why.rstrip('.')}{f'; {others[name]} takes its place' if name in others else ''}."
+        for name, why in study.absent.items()
+    ]
     found += describe_fewer_splits(study)
     coverage = describe_coverage(study.comparison(experiment.loss).coverage())
     found += [coverage] if coverage else []

@@ -26,7 +26,7 @@ Showing = Callable[[], Iterable[Shown]]
 
 # Anchor -> its name in the navigation, and its heading, in the order of the page.
 CHAPTERS = {
-    "claims": ("Claims", "The paper's claims"),
+    "claims": ("Claims", "Claims and verdicts"),
     "tables": ("Tables", "Test errors"),
     "rankings": ("Rankings", "Methods ranked over data sets"),
     "figures": ("Figures", "Figures"),

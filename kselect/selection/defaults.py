@@ -9,8 +9,8 @@ AUTO = default_families.AUTO
 LEARNER = "lssvm"
 CRITERION = "5-CV"
 KERNEL = AUTO
-# A classification starts at larger ridges: smaller ones would take half of the time and are hardly ever chosen. Where
-# they are, the grid is extended (tests/bench/README.md).
+# A classification starts at larger ridges: smaller ones would take half of the time and are hardly ever chosen.
+# Where they are, the grid is extended (tests/bench/README.md).
 LAM, CLASS_LAM = "10^-7:10^1", "10^-4:10^1"
 ENSEMBLE = AUTO
 # The fits that ``auto`` averages at most, and how far above the best their scores may lie.

@@ -164,6 +164,13 @@ def test_what_is_missing(tmp_path: Path) -> None:
     assert "3 failed records; reconstructed criteria: EP</p>" in page
 
 
+def test_a_data_set_that_takes_the_place_of_another_is_named() -> None:
+    spec = full_experiment(datasets=("ringnorm", "ringnorm-generated"), splits=(0,), figures=())
+    found = study(spec, [], facts=FACTS)
+    found.absent = {"ringnorm": "no file."}
+    assert missing(found)[0] == "No data for ringnorm: no file; ringnorm-generated takes its place."
+
+
 def test_whose_claims_the_page_judges(entry: Entry) -> None:
     own = replace(entry, paper=None)
     few = replace(own, rows=own.rows[:1])

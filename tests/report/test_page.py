@@ -90,7 +90,7 @@ def test_an_experiment_without_a_paper_has_no_chapters_about_one(tmp_path: Path)
     spec = full_experiment(**FEW, paper="", methods=two, figures=())
     report(tmp_path, spec, full_records(spec))
     page = (tmp_path / "report.html").read_text()
-    assert "The paper's claims" not in page
+    assert "Claims and verdicts" not in page
     assert "Published and ours" not in page
 
 

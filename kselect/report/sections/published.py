@@ -234,8 +234,9 @@ def readings_table(study: Study, found: Sequence[Sensitivity]) -> Table:
     """Return a row per reading: what it changes, and its distance from the paper."""
     plain = " and ".join(study.paper.plain) if study.paper else "no"
     caption = (
-        "Other readings of the protocol, each run on the same splits unless it changes them. Mean abs z: the mean "
-        f"distance of the methods {plain}, which have no free parameters, from the published values, in standard "
+        "Other readings of the protocol. Some have fewer splits than the experiment as configured, so that fewer "
+        f"of their differences are significant. Mean abs z: the mean distance of the methods {plain}, which have "
+        "no free parameters, from the published values, in standard "
         "errors of the two means; next to it, the same cells as configured. The command kselect run CONFIG "
         "--variant NAME computes a variant.",
         describe_protocol(study.experiment, study.experiment.loss),
