@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kselect.selection.predictors import KernelSelectClassifierCV, KernelSelectRegressorCV
     from kselect.selection.sklearn_terms import EdgeWarning, ScaleWarning
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "EdgeWarning",
     "KernelSelectClassifierCV",
