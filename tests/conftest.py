@@ -1,8 +1,6 @@
 """Settings for all tests: one numerical thread, and reproducible hypothesis examples without a deadline.
 
-If several processes test, a separate one compiles the SVM's loops, and the tests that use them run last. Each
-process begins its imports with another part of the test modules, because pytest takes longer to prepare their
-assertions than to run most of them, and keeps the result for the other processes.
+If several processes test, a separate one compiles the SVM's loops, and the tests that use them run last.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,22 +41,6 @@ SCRIPT = Path(__file__).with_name("compile_loops.py")
 def uses_loops(item: pytest.Item) -> bool:
     """Return whether a test may use the compiled loops."""
     return any(word in item.nodeid for word in COMPILED)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """In a process of pytest-xdist, import the test modules from another one on than the other processes."""
-    config = session.config
-    if sys.dont_write_bytecode or not hasattr(config, "workerinput"):
-        return
-    folders = [config.rootpath / argument.partition("::")[0] for argument in config.args]
-    inside = [folder for folder in folders if folder.is_relative_to(config.rootpath)]
-    paths = sorted(path for folder in inside for path in folder.rglob("test_*.py"))
-    number = int(config.workerinput["workerid"].removeprefix("gw"))
-    first = len(paths) * number // config.workerinput["workercount"]
-    for path in paths[first:] + paths[:first]:
-        name = ".".join(path.relative_to(config.rootpath).with_suffix("").parts)
-        with suppress(Exception, pytest.skip.Exception):  # collecting the module reports it
-            import_module(name)
 
 
 def pytest_configure(config: pytest.Config) -> None:
