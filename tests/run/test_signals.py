@@ -15,20 +15,25 @@ from kselect.run.signals import OutOfTime, at_most, interrupts_later
 
 @pytest.fixture
 def interrupt() -> Iterator[Callable[[int], None]]:
-    """Return a function that sends a signal to another thread, and waits until Python has received it."""
+    """Return a function that sends a signal to another thread, and waits until Python has received it.
+
+    Both signals raise KeyboardInterrupt, whatever an earlier test has left behind.
+    """
     thread = threading.Thread(target=(end := threading.Event()).wait)
     thread.start()
     received, wakeup = os.pipe()
     os.set_blocking(wakeup, False)
     before = signal.set_wakeup_fd(wakeup)
-    terminated = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    usual = [signal.signal(number, signal.default_int_handler) for number in numbers]
 
     def send(number: int) -> None:
         signal.pthread_kill(thread.ident or 0, number)
         os.read(received, 1)
 
     yield send
-    signal.signal(signal.SIGTERM, terminated)
+    for number, handler in zip(numbers, usual, strict=True):
+        signal.signal(number, handler)
     signal.set_wakeup_fd(before)
     end.set()
     thread.join()
