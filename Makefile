@@ -11,13 +11,14 @@ BIN := $(VENV)/bin
 EXPERIMENTS := $(filter-out quickstart,$(basename $(notdir $(wildcard configs/*.yaml))))
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev dist version quickstart test test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=run-%) $(EXPERIMENTS:%=reproduce-%)
+.PHONY: help install dev dist version quickstart test test-slow test-browser test-latex test-lowest coverage check format bench bench-experiment reproduce-all clean $(EXPERIMENTS:%=run-%) $(EXPERIMENTS:%=reproduce-%)
 
 help:  ## show this list
 	@echo "make quickstart          three small data sets, seven criteria, a report; downloads packages only"
 	@echo "make reproduce-NAME      run configs/NAME.yaml and write its report; NAME: $(EXPERIMENTS)"
 	@echo "make reproduce-all       run all experiments and write results/index.html"
 	@echo "make test                run the tests"
+	@echo "make test-slow           run the tests that start, kill or wait for other processes for seconds"
 	@echo "make test-browser        drive chromium over the pages of reports; skipped where it is not installed"
 	@echo "make test-latex          compile the LaTeX tables of results/; skipped where pdflatex is not installed"
 	@echo "make test-lowest         run the tests with the lowest versions that pyproject.toml allows (PYTHON=python3.11)"
@@ -62,10 +63,13 @@ reproduce-all: $(EXPERIMENTS:%=run-%)
 
 # The tests start kselect about a hundred times; compiling the package first saves doing so in each process. pytest
 # needs ten seconds per process to prepare the assertions, unless it may keep the result as bytecode.
-test test-lowest coverage: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-lowest coverage: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m compileall -q kselect
 	$(BIN)/pytest -n $(TESTERS) --dist worksteal
+
+test-slow: $(VENV)/installed-dev
+	$(BIN)/pytest -n $(TESTERS) --dist worksteal -m slow
 
 $(VENV)/installed-browser: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
@@ -87,7 +91,7 @@ $(LOWEST)/installed: pyproject.toml
 	@touch $@
 
 test-lowest: $(LOWEST)/installed
-	$(LOWEST)/bin/pytest -n $(TESTERS) --dist worksteal
+	$(LOWEST)/bin/pytest -n $(TESTERS) --dist worksteal -m 'not browser'
 
 $(VENV)/installed-dist: $(VENV)/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dist]'
@@ -110,7 +114,7 @@ version:
 	grep -n '$(NEW)' pyproject.toml kselect/__init__.py CITATION.cff README.md kselect/guide/citing.md kselect/CHANGELOG.md
 
 coverage: $(VENV)/installed-dev
-	$(BIN)/pytest -n $(TESTERS) --dist worksteal --cov=kselect --cov-report=term:skip-covered
+	$(BIN)/pytest -n $(TESTERS) --dist worksteal -m 'not browser' --cov=kselect --cov-report=term:skip-covered
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

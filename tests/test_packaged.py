@@ -161,6 +161,7 @@ def test_a_wheel_carries_everything(wheel: Path) -> None:
     assert (wheel / "kselect/CHANGELOG.md").is_file()
 
 
+@pytest.mark.slow
 def test_a_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if not k.startswith("KSELECT_")}
     env |= {"PYTHONPATH": str(wheel), "XDG_CACHE_HOME": str(tmp_path / "cache")}

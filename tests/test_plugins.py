@@ -131,6 +131,7 @@ def test_an_installed_package(tmp_path: Path) -> None:
     assert "2 cells stored, 2 to compute" in started_in(tmp_path, *RUN, **more).stderr
 
 
+@pytest.mark.slow
 def test_run_report_and_change(tmp_path: Path) -> None:
     """Workers know the plug-ins, the report needs only the results, and a change computes its own cells."""
     folder = prepared(tmp_path)

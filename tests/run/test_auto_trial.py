@@ -229,6 +229,7 @@ def commands() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("columns", [4, 1])
+@pytest.mark.slow
 def test_every_command_takes_such_an_experiment(here: Path, columns: int) -> None:
     write(here, table(columns=columns), figures=NEAR)
     for command in commands():

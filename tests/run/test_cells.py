@@ -95,6 +95,7 @@ def test_a_data_set_more(tmp_path: Path, whole: bytes) -> None:
     assert records(tmp_path / "out") == whole
 
 
+@pytest.mark.slow
 def test_killed_while_a_column_is_added(tmp_path: Path, without: Path, whole: bytes) -> None:
     shutil.copytree(without, tmp_path / "out")
     write_config(tmp_path, QUICK, "quick.yaml")

@@ -55,6 +55,7 @@ def test_a_byte_per_job() -> None:
     assert len({byte_of(*name) for name in names}) == len(names)
 
 
+@pytest.mark.slow
 def test_the_same_config_three_times_repeats_no_job(tmp_path: Path) -> None:
     """Each job is computed by exactly one run, all runs succeed, and the table equals that of a single run."""
     write_config(tmp_path)
@@ -71,6 +72,7 @@ def test_the_same_config_three_times_repeats_no_job(tmp_path: Path) -> None:
     assert records(tmp_path / "out") == records(tmp_path / "alone")
 
 
+@pytest.mark.slow
 def test_two_configs_at_once_in_one_folder(tmp_path: Path) -> None:
     """The second run is refused before it writes anything; the first is not disturbed."""
     write_config(tmp_path)

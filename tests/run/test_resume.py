@@ -71,6 +71,7 @@ def test_killed_again_and_again(tmp_path: Path, expected: bytes) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_interrupted(tmp_path: Path, expected: bytes, number: signal.Signals) -> None:
     write_config(tmp_path)
     out = tmp_path / "out"
@@ -118,6 +119,7 @@ def mapped(pid: int) -> int:
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02])
+@pytest.mark.slow
 def test_two_interrupts(tmp_path: Path, pause: float) -> None:
     write_config(tmp_path)
     with start(tmp_path, "run", "small.yaml", "-o", "out", hook=SLOW) as run:

@@ -95,6 +95,7 @@ def test_a_worker_killed_once(tmp_path: Path, reference: Path) -> None:
 
 
 @pytest.mark.parametrize("n_jobs", ["1", "2"])
+@pytest.mark.slow
 def test_a_job_that_kills_its_worker_each_time(
     tmp_path: Path, reference: Path, n_jobs: str
 ) -> None:

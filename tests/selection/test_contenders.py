@@ -173,6 +173,7 @@ def test_failures_and_warnings_are_named(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("task", ["regression", "two"])
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
     monkeypatch.setattr(contenders, "TREES", 5)
     monkeypatch.setattr(contenders, "PENALTIES", (1.0,))
