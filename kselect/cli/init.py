@@ -195,7 +195,7 @@ def name_for(path: Path, taken: Sequence[str]) -> str:
 def config_text(inspected: Sequence[InspectedFile], output: Path) -> str:
     """Return the config with its comments."""
     name = name_for(output, ())
-    tasks = frozenset(one.target.task for one in inspected)
+    classes = all(one.target.task == "classification" for one in inspected)
     entries = []
     for one in inspected:
         facts = {
@@ -211,8 +211,8 @@ def config_text(inspected: Sequence[InspectedFile], output: Path) -> str:
         results=f"results/{name}",
         learner=LEARNER,
         kernels=KERNEL,
-        lam=default_lam("classification" if tasks == {"classification"} else "regression"),
+        lam=default_lam("classification" if classes else "regression"),
         criterion=CRITERION,
-        stratify="true " if tasks == {"classification"} else "false",
+        stratify="true " if classes else "false",
         datasets="\n".join(f"  {line}" for line in entries),
     )

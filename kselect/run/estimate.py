@@ -48,7 +48,7 @@ JobKind = tuple[str, tuple[Method, ...]]
 
 @dataclass(frozen=True)
 class RunTime:
-    """The seconds that a plan takes: at least so many if some data sets are ``unknown``."""
+    """The seconds that a plan takes; a lower bound if the times of some data sets are ``unknown``."""
 
     seconds: float
     unknown: tuple[str, ...] = ()

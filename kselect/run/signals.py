@@ -16,7 +16,7 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime after so many wall seconds, in the main thread; others cannot be interrupted."""
+    """Raise OutOfTime if the block takes longer, in the main thread; other threads cannot be interrupted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
